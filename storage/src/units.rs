@@ -91,6 +91,39 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
+/// Which database a record belongs to: an internal id that is never used twice. Which of Redis's
+/// numbered databases shows it is the database map's business.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DatabaseId(u32);
+
+impl DatabaseId {
+    /// The database with this id.
+    pub const fn new(id: u32) -> Self {
+        Self(id)
+    }
+
+    /// The id.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// Which collection a page belongs to: the LSN of the record that created it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CollectionId(Lsn);
+
+impl CollectionId {
+    /// The collection that the record at `lsn` created.
+    pub const fn new(lsn: Lsn) -> Self {
+        Self(lsn)
+    }
+
+    /// Where it was created.
+    pub const fn lsn(self) -> Lsn {
+        self.0
+    }
+}
+
 /// A run of bytes on one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Extent {
