@@ -1,1 +1,17 @@
-//! x
+//! The server of Cellar: everything between a client's socket and the store.
+//!
+//! ```text
+//!  accept --> worker --> connection: resp (requests) --> command (table, dispatch)
+//!                            ^                               |
+//!                            |                               v
+//!                        socket <-- ReplyBuf <-- commands/* (handlers) --> cellar_storage::Handle
+//! ```
+//!
+//! One thread runs one tokio runtime a worker; a connection lives on one worker for its whole life
+//! and is one coroutine there. What several workers share is in [`shared::Shared`].
+
+pub mod command;
+pub mod commands;
+pub mod resp;
+pub mod session;
+pub mod shared;

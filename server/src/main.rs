@@ -1,2 +1,2 @@
-//! x
-fn main(){}
+//! The binary `cellar`.
+fn main() {}
