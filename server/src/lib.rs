@@ -12,6 +12,7 @@
 
 pub mod command;
 pub mod commands;
+pub mod config;
 pub mod resp;
 pub mod session;
 pub mod shared;
