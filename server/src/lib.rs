@@ -13,6 +13,8 @@
 pub mod command;
 pub mod commands;
 pub mod config;
+pub mod keyspace;
+mod number;
 pub mod resp;
 pub mod session;
 pub mod shared;

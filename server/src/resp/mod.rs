@@ -12,7 +12,7 @@ mod reply;
 pub use args::Args;
 pub use double::format_double;
 pub use error::ProtocolError;
-pub use parser::{LINE_BYTES_MAX, Parsed, RequestLimits, RequestParser, parse_integer};
+pub use parser::{LINE_BYTES_MAX, Parsed, RequestLimits, RequestParser};
 pub use reply::{Body, ReplyBuf, ReplyMark, Splice};
 
 /// Bytes of a bulk from which a reply carries the buffer itself instead of a copy: below it one
