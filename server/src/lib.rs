@@ -10,11 +10,23 @@
 //! One thread runs one tokio runtime a worker; a connection lives on one worker for its whole life
 //! and is one coroutine there. What several workers share is in [`shared::Shared`].
 
+pub mod client;
 pub mod command;
 pub mod commands;
 pub mod config;
+pub mod connection;
+pub mod error_counts;
+pub mod identity;
 pub mod keyspace;
+pub mod latency;
+pub mod monitor;
 mod number;
+pub mod pause;
+pub mod rates;
 pub mod resp;
 pub mod session;
 pub mod shared;
+pub mod shutdown;
+pub mod slowlog;
+pub mod stats;
+pub mod worker;

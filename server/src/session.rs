@@ -4,10 +4,13 @@
 //! in the client registry. Must never be sent to another thread.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use cellar_storage::Db;
 
+use crate::client::Client;
 use crate::resp::Protocol;
+use crate::stats::{Metric, WorkerStats};
 
 /// What CLIENT REPLY asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,7 +29,8 @@ pub enum ReplyMode {
 /// One connection's state.
 #[derive(Debug)]
 pub struct Session {
-    id: u64,
+    client: Arc<Client>,
+    stats: Arc<WorkerStats>,
     db: Cell<Db>,
     protocol: Cell<Protocol>,
     authenticated: Cell<bool>,
@@ -38,9 +42,10 @@ pub struct Session {
 
 impl Session {
     /// The state of a fresh connection.
-    pub fn new(id: u64, authenticated: bool) -> Self {
+    pub fn new(client: Arc<Client>, stats: Arc<WorkerStats>, authenticated: bool) -> Self {
         Self {
-            id,
+            client,
+            stats,
             db: Cell::new(Db(0)),
             protocol: Cell::default(),
             authenticated: Cell::new(authenticated),
@@ -52,7 +57,22 @@ impl Session {
 
     /// The client's id, unique for the life of the server.
     pub fn id(&self) -> u64 {
-        self.id
+        self.client.id()
+    }
+
+    /// The client, as other workers see it.
+    pub fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    /// The counters of this connection's worker.
+    pub fn stats(&self) -> &WorkerStats {
+        &self.stats
+    }
+
+    /// Adds to a metric of this connection's worker.
+    pub fn count(&self, metric: Metric, amount: u64) {
+        self.stats.add(metric, amount);
     }
 
     /// The selected database.
@@ -63,6 +83,7 @@ impl Session {
     /// Selects a database; the caller has checked that it exists.
     pub fn select(&self, db: Db) {
         self.db.set(db);
+        self.client.note_session(db, self.protocol());
     }
 
     /// The protocol version of replies.
@@ -73,6 +94,7 @@ impl Session {
     /// Changes the protocol version of replies.
     pub fn set_protocol(&self, protocol: Protocol) {
         self.protocol.set(protocol);
+        self.client.note_session(self.db(), protocol);
     }
 
     /// Whether the client has shown the password, or none is needed.

@@ -10,6 +10,7 @@ use cellar_storage::{Db, Handle};
 use crate::resp::{Protocol, ReplyBuf};
 use crate::session::Session;
 use crate::shared::Shared;
+use crate::stats::Metric;
 
 /// A command's surroundings. A clone for a command that waits costs three reference counts.
 #[derive(Clone)]
@@ -71,6 +72,11 @@ impl Cx {
 
     /// Counts a read of a key that was there (`keyspace_hits`) or was not (`keyspace_misses`).
     pub fn count_lookup(&self, found: bool) {
-        self.shared.count_lookup(found);
+        let metric = if found {
+            Metric::KeyspaceHits
+        } else {
+            Metric::KeyspaceMisses
+        };
+        self.session.count(metric, 1);
     }
 }

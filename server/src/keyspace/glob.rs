@@ -87,10 +87,16 @@ mod tests {
 
     fn check(pattern: &str, matching: &[&str], others: &[&str]) {
         for text in matching {
-            assert!(is_match(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
+            assert!(
+                is_match(pattern.as_bytes(), text.as_bytes()),
+                "{pattern} {text}"
+            );
         }
         for text in others {
-            assert!(!is_match(pattern.as_bytes(), text.as_bytes()), "{pattern} {text}");
+            assert!(
+                !is_match(pattern.as_bytes(), text.as_bytes()),
+                "{pattern} {text}"
+            );
         }
     }
 

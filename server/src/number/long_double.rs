@@ -100,7 +100,12 @@ impl LongDouble {
     /// Prints with at most 17 decimals, without trailing zeros and without an exponent. Infinity,
     /// which no sum is, prints as `inf`.
     pub(crate) fn format(self) -> String {
-        let Self::Finite { negative, mantissa, exponent } = self else {
+        let Self::Finite {
+            negative,
+            mantissa,
+            exponent,
+        } = self
+        else {
             return "inf".into();
         };
         let digits = if exponent >= 0 {
@@ -121,9 +126,9 @@ impl LongDouble {
     fn top_exponent(self) -> i32 {
         match self {
             Self::Finite { mantissa: 0, .. } => i32::MIN,
-            Self::Finite { mantissa, exponent, .. } => {
-                exponent + 64 - mantissa.leading_zeros().cast_signed()
-            }
+            Self::Finite {
+                mantissa, exponent, ..
+            } => exponent + 64 - mantissa.leading_zeros().cast_signed(),
             Self::Infinite => i32::MAX,
         }
     }
@@ -133,9 +138,14 @@ impl LongDouble {
     fn widened(self) -> (i128, i32) {
         match self {
             Self::Finite { mantissa: 0, .. } | Self::Infinite => (0, EXPONENT_MIN - 128),
-            Self::Finite { mantissa, exponent, .. } => {
+            Self::Finite {
+                mantissa, exponent, ..
+            } => {
                 let shift = 62 + mantissa.leading_zeros();
-                (i128::from(mantissa) << shift, exponent - shift.cast_signed())
+                (
+                    i128::from(mantissa) << shift,
+                    exponent - shift.cast_signed(),
+                )
             }
         }
     }
@@ -160,7 +170,11 @@ enum Rounded {
 /// the lowest one of `value` is set; then `value` has at least 66 bits.
 fn round(negative: bool, value: u128, exponent: i32, rest: bool) -> Rounded {
     if value == 0 && !rest {
-        return Rounded::Exact(LongDouble::Finite { negative, mantissa: 0, exponent: 0 });
+        return Rounded::Exact(LongDouble::Finite {
+            negative,
+            mantissa: 0,
+            exponent: 0,
+        });
     }
     let bit_count = 128 - value.leading_zeros().cast_signed();
     let shift = (bit_count - 64).max(EXPONENT_MIN - exponent);
@@ -189,7 +203,11 @@ fn round(negative: bool, value: u128, exponent: i32, rest: bool) -> Rounded {
         return Rounded::Overflow;
     }
     let mantissa = mantissa as u64;
-    Rounded::Exact(LongDouble::Finite { negative, mantissa, exponent })
+    Rounded::Exact(LongDouble::Finite {
+        negative,
+        mantissa,
+        exponent,
+    })
 }
 
 /// The parts of `digits[.digits][marker[sign]digits]`.
@@ -210,7 +228,11 @@ fn split(text: &[u8], marker: u8, is_digit: fn(&u8) -> bool) -> Option<Parts<'_>
     };
     let has_digits = !whole.is_empty() || !fraction.is_empty();
     let is_clean = whole.iter().chain(fraction).all(is_digit);
-    (has_digits && is_clean).then_some(Parts { whole, fraction, exponent })
+    (has_digits && is_clean).then_some(Parts {
+        whole,
+        fraction,
+        exponent,
+    })
 }
 
 /// A decimal exponent; one too large to matter is cut.
@@ -230,8 +252,18 @@ fn parse_exponent(text: &[u8]) -> Option<i64> {
 }
 
 fn parse_decimal(negative: bool, text: &[u8]) -> Option<Rounded> {
-    let Parts { whole, fraction, exponent } = split(text, b'e', u8::is_ascii_digit)?;
-    let digits = || whole.iter().chain(fraction).copied().skip_while(|digit| *digit == b'0');
+    let Parts {
+        whole,
+        fraction,
+        exponent,
+    } = split(text, b'e', u8::is_ascii_digit)?;
+    let digits = || {
+        whole
+            .iter()
+            .chain(fraction)
+            .copied()
+            .skip_while(|digit| *digit == b'0')
+    };
     let digit_count = digits().count() as i64;
     if digit_count == 0 {
         return Some(round(negative, 0, 0, false));
@@ -255,14 +287,20 @@ fn parse_decimal(negative: bool, text: &[u8]) -> Option<Rounded> {
     let shift = (divisor.bit_count() + QUOTIENT_BITS).saturating_sub(number.bit_count());
     number.shift_left(shift);
     // without the shift the quotient would have too many bits: its lower ones join the rest
-    let excess = number.bit_count().saturating_sub(divisor.bit_count() + QUOTIENT_BITS);
+    let excess = number
+        .bit_count()
+        .saturating_sub(divisor.bit_count() + QUOTIENT_BITS);
     divisor.shift_left(excess);
     let (value, rest) = number.divide(divisor);
     Some(round(negative, value, excess as i32 - shift as i32, rest))
 }
 
 fn parse_hexadecimal(negative: bool, text: &[u8]) -> Option<Rounded> {
-    let Parts { whole, fraction, exponent } = split(text, b'p', u8::is_ascii_hexdigit)?;
+    let Parts {
+        whole,
+        fraction,
+        exponent,
+    } = split(text, b'p', u8::is_ascii_hexdigit)?;
     let mut exponent = exponent - 4 * fraction.len() as i64;
     let (mut value, mut rest) = (0u128, false);
     for digit in whole.iter().chain(fraction) {
@@ -275,7 +313,12 @@ fn parse_hexadecimal(negative: bool, text: &[u8]) -> Option<Rounded> {
         }
     }
     // far beyond either bound the exact exponent does not matter
-    Some(round(negative, value, exponent.clamp(-20_000, 20_000) as i32, rest))
+    Some(round(
+        negative,
+        value,
+        exponent.clamp(-20_000, 20_000) as i32,
+        rest,
+    ))
 }
 
 /// `mantissa / 2^shift` in units of 10^-17, rounded to nearest even.
@@ -325,15 +368,27 @@ mod tests {
         sum("-1", "1", "0");
         sum("0", "-0.00000000000000000001", "0");
         sum("0x1.8p3", "1", "13");
-        sum("123456789.123456789", "0.000000001", "123456789.12345678999554366");
+        sum(
+            "123456789.123456789",
+            "0.000000001",
+            "123456789.12345678999554366",
+        );
         sum("1e-17", "1e-18", "0.00000000000000001");
         sum("0.00000000000000000500000001", "0", "0.00000000000000001");
         sum("9.99999999999999999999999", "0", "10");
         sum("1.00000000000000000005421", "0", "1");
-        sum("1.0000000000000000000542101086242752217003726400434970855712890625", "0", "1");
+        sum(
+            "1.0000000000000000000542101086242752217003726400434970855712890625",
+            "0",
+            "1",
+        );
         sum("2.5", "-2.25", "0.25");
         sum("1e40", "-1e40", "0");
-        sum("3.14159265358979323846264338327950288", "0", "3.14159265358979324");
+        sum(
+            "3.14159265358979323846264338327950288",
+            "0",
+            "3.14159265358979324",
+        );
         sum("7e-4950", "0", "0");
         sum("0.015625", "0.3", "0.315625");
         sum("0xffffffffffffffffff", "0", "4722366482869645213696");
@@ -370,7 +425,9 @@ mod tests {
 
     #[test]
     fn takes_every_spelling_of_strtold() {
-        for text in ["3", "+3", "3.", "03", "3e0", "30e-1", ".3E+1", "0x3", "0X.cp2", "0x1.8P1"] {
+        for text in [
+            "3", "+3", "3.", "03", "3e0", "30e-1", ".3E+1", "0x3", "0X.cp2", "0x1.8P1",
+        ] {
             assert_eq!(parse(text), parse("3"), "{text}");
         }
         for text in ["0", "-0", "0.0", "0e9999999999", ".0", "0x0"] {

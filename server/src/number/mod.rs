@@ -64,7 +64,11 @@ pub(crate) fn parse_cursor(text: &[u8]) -> Option<u64> {
         }
         value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
     }
-    Some(if negative { value.wrapping_neg() } else { value })
+    Some(if negative {
+        value.wrapping_neg()
+    } else {
+        value
+    })
 }
 
 #[cfg(test)]
@@ -86,7 +90,9 @@ mod tests {
 
     #[test]
     fn refuses_every_other_spelling() {
-        for text in ["", "-", "+1", " 1", "1 ", "01", "-0", "-01", "1a", "1.0", "0x1", "1e3"] {
+        for text in [
+            "", "-", "+1", " 1", "1 ", "01", "-0", "-01", "1a", "1.0", "0x1", "1e3",
+        ] {
             check(text, None);
         }
         check("9223372036854775808", None);

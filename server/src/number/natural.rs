@@ -174,7 +174,12 @@ mod tests {
 
     #[test]
     fn prints_what_it_read() {
-        for digits in ["0", "9", "1000000000", "340282366920938463463374607431768211456"] {
+        for digits in [
+            "0",
+            "9",
+            "1000000000",
+            "340282366920938463463374607431768211456",
+        ] {
             assert_eq!(natural(digits).to_decimal(), digits);
         }
         assert_eq!(natural("000123").to_decimal(), "123");

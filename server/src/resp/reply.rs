@@ -234,6 +234,11 @@ impl ReplyBuf {
         self.header(b'|', len);
     }
 
+    /// Appends bytes that are encoded already.
+    pub fn raw(&mut self, encoded: &[u8]) {
+        self.bytes.extend_from_slice(encoded);
+    }
+
     /// Appends what another buffer holds, after what this one holds.
     pub fn append(&mut self, mut other: ReplyBuf) {
         if self.is_empty() {
@@ -262,6 +267,28 @@ impl ReplyBuf {
     /// The bodies that go out between the encoded bytes, by rising offset.
     pub fn splices(&self) -> &[Splice] {
         &self.splices
+    }
+
+    /// Takes the bodies out, to be written between the encoded bytes.
+    pub(crate) fn take_splices(&mut self) -> Vec<Splice> {
+        std::mem::take(&mut self.splices)
+    }
+
+    /// Bytes that can be encoded without growing.
+    pub(crate) fn room_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Encodes into this room from here on; the buffer must be empty.
+    pub(crate) fn set_room(&mut self, room: Vec<u8>) {
+        debug_assert!(self.bytes.is_empty() && room.is_empty());
+        self.bytes = room;
+    }
+
+    /// Takes the room away; the buffer must be empty.
+    pub(crate) fn take_room(&mut self) -> Vec<u8> {
+        debug_assert!(self.bytes.is_empty());
+        std::mem::take(&mut self.bytes)
     }
 
     /// Bytes of DRAM held: the encoded ones and the spliced buffers.

@@ -31,7 +31,7 @@ mod tests {
             assert!(rows.is_sorted_by(|a, b| a.name < b.name));
             for row in rows {
                 let found = find(row.name.to_uppercase().as_bytes()).unwrap();
-                assert_eq!(found.name, row.name);
+                assert_eq!(found.spec.name, row.name);
             }
         }
     }
