@@ -15,10 +15,12 @@ pub type Pending = Pin<Box<dyn Future<Output = Result<ReplyBuf, CommandError>>>>
 pub type AsyncHandler = fn(Cx, Args) -> Pending;
 
 /// How far a handler came without waiting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
     /// The reply is written.
     Done,
+    /// The lookups are done and their device reads submitted; nothing was written to the reply, and
+    /// this is the rest of the command. A read-only handler has called [`Cx::linearized`].
+    Later(Pending),
     /// Something is in the way: nothing was written to the reply, no state was changed, and the
     /// second function has to do the command.
     Wait,

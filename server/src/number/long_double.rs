@@ -264,11 +264,11 @@ fn parse_decimal(negative: bool, text: &[u8]) -> Option<Rounded> {
             .copied()
             .skip_while(|digit| *digit == b'0')
     };
-    let digit_count = digits().count() as i64;
+    let digit_count = digits().count().cast_signed() as i64;
     if digit_count == 0 {
         return Some(round(negative, 0, 0, false));
     }
-    let exponent = exponent - fraction.len() as i64;
+    let exponent = exponent - fraction.len().cast_signed() as i64;
     if digit_count + exponent > DECIMAL_EXPONENT_MAX {
         return Some(Rounded::Overflow);
     }
@@ -280,7 +280,7 @@ fn parse_decimal(negative: bool, text: &[u8]) -> Option<Rounded> {
     if exponent >= 0 {
         number.multiply_power_of_ten(power);
         let (value, shift, rest) = number.top();
-        return Some(round(negative, value, shift as i32, rest));
+        return Some(round(negative, value, shift.cast_signed() as i32, rest));
     }
     let mut divisor = Natural::from(1);
     divisor.multiply_power_of_ten(power);
@@ -292,7 +292,12 @@ fn parse_decimal(negative: bool, text: &[u8]) -> Option<Rounded> {
         .saturating_sub(divisor.bit_count() + QUOTIENT_BITS);
     divisor.shift_left(excess);
     let (value, rest) = number.divide(divisor);
-    Some(round(negative, value, excess as i32 - shift as i32, rest))
+    Some(round(
+        negative,
+        value,
+        excess.cast_signed() as i32 - shift.cast_signed() as i32,
+        rest,
+    ))
 }
 
 fn parse_hexadecimal(negative: bool, text: &[u8]) -> Option<Rounded> {
@@ -301,7 +306,7 @@ fn parse_hexadecimal(negative: bool, text: &[u8]) -> Option<Rounded> {
         fraction,
         exponent,
     } = split(text, b'p', u8::is_ascii_hexdigit)?;
-    let mut exponent = exponent - 4 * fraction.len() as i64;
+    let mut exponent = exponent - 4 * fraction.len().cast_signed() as i64;
     let (mut value, mut rest) = (0u128, false);
     for digit in whole.iter().chain(fraction) {
         let digit = (*digit as char).to_digit(16).unwrap_or(0);

@@ -2,6 +2,8 @@
 //!
 //! Owns schoolbook arithmetic on 32-bit limbs. The numbers here have at most a few thousand digits.
 
+use std::fmt::Write;
+
 /// The largest power of ten below 2^32, and its exponent.
 const CHUNK: u32 = 1_000_000_000;
 const CHUNK_DIGITS: usize = 9;
@@ -150,7 +152,7 @@ impl Natural {
         }
         let mut text = chunks.pop().unwrap_or(0).to_string();
         for chunk in chunks.iter().rev() {
-            text.push_str(&format!("{chunk:09}"));
+            write!(text, "{chunk:09}").expect("a string takes all text");
         }
         text
     }
