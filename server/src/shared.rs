@@ -10,16 +10,17 @@ use parking_lot::Mutex;
 
 use crate::client::Registry;
 use crate::command::command_count;
-use crate::config::{LiveConfig, Loaded};
+use crate::config::{LiveConfig, Loaded, LogLevel};
 use crate::error_counts::ErrorCounts;
 use crate::identity::Identity;
 use crate::latency::LatencyHistory;
+use crate::log::{self, LevelHandle};
 use crate::monitor::Monitors;
 use crate::pause::Pause;
 use crate::rates::Rates;
 use crate::shutdown::Shutdown;
 use crate::slowlog::Slowlog;
-use crate::stats::{Totals, WorkerStats};
+use crate::stats::{Metric, Totals, WorkerStats};
 
 /// What all workers share.
 pub struct Shared {
@@ -46,6 +47,7 @@ pub struct Shared {
     /// What happens a second.
     pub rates: Rates,
     store: OnceLock<Arc<Store>>,
+    log_level: OnceLock<LevelHandle>,
     /// One for each worker, and the last for the control thread.
     stats: Vec<Arc<WorkerStats>>,
     /// The sums at the last CONFIG RESETSTAT.
@@ -69,6 +71,7 @@ impl Shared {
             errors: ErrorCounts::default(),
             rates: Rates::default(),
             store: OnceLock::new(),
+            log_level: OnceLock::new(),
             stats: stats.collect(),
             baseline: Mutex::default(),
         }
@@ -107,9 +110,9 @@ impl Shared {
         Totals::sum(&self.stats).since(&self.baseline.lock())
     }
 
-    /// All counters since the start.
-    pub fn totals_ever(&self) -> Totals {
-        Totals::sum(&self.stats)
+    /// A metric since the start.
+    pub fn metric_ever(&self, metric: Metric) -> u64 {
+        self.stats.iter().map(|stats| stats.get(metric)).sum()
     }
 
     /// CONFIG RESETSTAT.
@@ -129,5 +132,27 @@ impl Shared {
     /// Remembers the store; called once.
     pub fn set_store(&self, store: Arc<Store>) {
         assert!(self.store.set(store).is_ok(), "the store is opened once");
+    }
+
+    /// Whether a write or flush failed, so that nothing is promised any more.
+    pub fn is_latched(&self) -> bool {
+        self.store().is_some_and(|store| store.stats().latched)
+    }
+
+    /// Remembers how to change what the log tells; called once, by the binary.
+    pub fn set_log_level_handle(&self, handle: LevelHandle) {
+        assert!(
+            self.log_level.set(handle).is_ok(),
+            "the log is started once"
+        );
+    }
+
+    /// Changes how much the log tells.
+    pub fn set_log_level(&self, level: LogLevel) {
+        if let Some(handle) = self.log_level.get()
+            && let Err(error) = handle.modify(|filter| *filter = log::filter(level))
+        {
+            tracing::error!("the log level stays as it is: {error}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use dashmap::DashMap;
+use tokio::sync::Notify;
 
 use super::{Address, Client};
 
@@ -14,6 +15,7 @@ use super::{Address, Client};
 pub struct Registry {
     clients: DashMap<u64, Arc<Client>>,
     last_id: AtomicU64,
+    emptied: Notify,
 }
 
 impl Registry {
@@ -28,6 +30,20 @@ impl Registry {
     /// Forgets a client.
     pub fn disconnect(&self, id: u64) {
         self.clients.remove(&id);
+        if self.clients.is_empty() {
+            self.emptied.notify_waiters();
+        }
+    }
+
+    /// Waits until there is none.
+    pub async fn wait_until_empty(&self) {
+        loop {
+            let emptied = self.emptied.notified();
+            if self.clients.is_empty() {
+                return;
+            }
+            emptied.await;
+        }
     }
 
     /// How many there are.

@@ -22,18 +22,23 @@ enum Progress {
 
 impl Connection {
     /// Starts the waiting form of the request in `args`.
-    pub(super) async fn start(&mut self, account: Account) -> Result<(), Closed> {
+    pub(super) fn start(&mut self, account: Account) -> Running {
         let run = match account.entry.spec.handler {
             Handler::Try(_, run) | Handler::Wait(run) => run,
             Handler::Now(_) | Handler::Subcommands => unreachable!("these never wait"),
         };
         let args = self.args.clone();
         let future = run(self.cx.clone(), std::mem::take(&mut self.args));
-        let mut running = Running {
+        Running {
             future,
             account,
             args,
-        };
+        }
+    }
+
+    /// Drives a command until it ends or its place in the order of all commands is fixed; in the
+    /// latter case the commands behind it may start.
+    pub(super) async fn drive(&mut self, mut running: Running) -> Result<(), Closed> {
         let mut outcome = None;
         let progress = poll_fn(|context| {
             self.client.signal().register(context.waker());
@@ -55,7 +60,7 @@ impl Connection {
             (Progress::Ended, Some(outcome)) => self.finish(Ended { running, outcome }, false),
             (Progress::Ended, None) => unreachable!("the outcome was stored"),
             (Progress::Linearized, _) => {
-                let lsn = self.required_lsn(account.entry, &running.args);
+                let lsn = self.required_lsn(running.account.entry, &running.args);
                 self.replies.push(running);
                 self.replies.tail_batch().require(lsn);
                 self.now_us = self.cx.shared.clock.monotonic_us();

@@ -73,7 +73,20 @@ impl Connection {
         };
         let error = match outcome {
             Ok(Attempt::Done) => None,
-            Ok(Attempt::Wait) => return self.start(account).await,
+            Ok(Attempt::Later(future)) => {
+                let args = std::mem::take(&mut self.args);
+                return self
+                    .drive(Running {
+                        future,
+                        account,
+                        args,
+                    })
+                    .await;
+            }
+            Ok(Attempt::Wait) => {
+                let running = self.start(account);
+                return self.drive(running).await;
+            }
             Err(error) => {
                 let text = error.to_string();
                 reply.truncate(mark);

@@ -81,6 +81,8 @@ pub struct Connection {
     replies: Replies,
     /// The monotonic clock as of the last look.
     now_us: u64,
+    /// When the present poll of the coroutine began its work, if it did.
+    poll_started_us: Option<u64>,
     /// Whether the client will send nothing more.
     is_input_closed: bool,
 }
@@ -104,6 +106,7 @@ impl Connection {
             args: Args::new(),
             replies: Replies::default(),
             now_us,
+            poll_started_us: None,
             is_input_closed: false,
         }
     }
@@ -125,8 +128,7 @@ impl Connection {
                 if self.replies.memory_bytes() >= OUTPUT_BYTES {
                     self.flush().await?;
                 }
-                self.cx.store.end_of_turn();
-                tokio::task::yield_now().await;
+                self.give_way().await;
                 Ok(())
             }
             Turn::Idle => {
@@ -134,9 +136,23 @@ impl Connection {
                 if self.cx.session.is_closing() && self.replies.is_settled() {
                     return Err(Closed::AfterReply);
                 }
-                self.wait().await
+                self.wait().await?;
+                let is_over = self
+                    .poll_started_us
+                    .is_some_and(|us| self.now_us - us >= TURN_US_MAX);
+                if is_over {
+                    self.give_way().await;
+                }
+                Ok(())
             }
         }
+    }
+
+    /// Lets the worker's other coroutines run.
+    async fn give_way(&mut self) {
+        self.cx.store.end_of_turn();
+        self.poll_started_us = None;
+        tokio::task::yield_now().await;
     }
 
     /// Runs commands up to the bounds of a turn.
@@ -144,7 +160,7 @@ impl Connection {
         self.check_signal()?;
         self.replies.open(&self.worker, self.cx.session.protocol());
         self.now_us = self.cx.shared.clock.monotonic_us();
-        let started_us = self.now_us;
+        let started_us = *self.poll_started_us.get_or_insert(self.now_us);
         let mut byte_count = 0;
         for _ in 0..TURN_COMMAND_COUNT_MAX {
             if self.cx.session.is_closing() || self.replies.is_full() {
@@ -164,7 +180,11 @@ impl Connection {
                 break;
             }
         }
-        Ok(Turn::More)
+        if self.input.is_empty() {
+            Ok(Turn::Idle)
+        } else {
+            Ok(Turn::More)
+        }
     }
 
     /// Takes the next request into `args`; false where none is whole. What loses framing is

@@ -76,6 +76,7 @@ impl Connection {
             return Poll::Ready(Woken::Read(Ok(0)));
         }
         self.cx.store.end_of_turn();
+        self.poll_started_us = None;
         Poll::Pending
     }
 
