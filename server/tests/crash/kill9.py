@@ -5,11 +5,12 @@
 
 Several connections write pipelines to key sets of their own (SET, SETEX, INCR, APPEND, SETRANGE,
 DEL, MSET, PEXPIREAT; values of 0 bytes to 100 KiB). At a random moment the server gets kill -9 and
-is started again, sometimes killed once more while it recovers. Then, per connection, the state must
-be the one after a prefix of what was sent: all that was acknowledged with `always`, all but the last
-moments with `everysec`, at least what WAITAOF confirmed with each. A token passed from connection to
-connection, each sent after the last was acknowledged, must not outlive its forerunner: the prefixes
-are cuts of one order. Exit code 0: all rounds held. SEED=n in the environment replays the choices.
+is started again, sometimes killed once more while it recovers. Then, per connection, the state
+must be the one after a prefix of what was sent: all that was acknowledged with `always`, all but
+the last moments with `everysec`, at least what WAITAOF confirmed with each. A token is passed from
+connection to connection, each time sent after the last was acknowledged; it must not outlive its
+forerunner, so the prefixes are cuts of one order. Exit code 0: all rounds held. SEED=n in the
+environment replays the choices.
 """
 
 import argparse
@@ -48,6 +49,8 @@ def arguments():
     parser.add_argument("--without-waitaof", action="store_true",
                         help="for a server that lacks WAITAOF")
     parser.add_argument("--directory", help="an empty folder; default: a temporary one")
+    parser.add_argument("--device-size", default="256mb",
+                        help="small enough that the cleaner works too; empty: the server's default")
     parser.add_argument("--option", action="append", default=[], metavar="WORD",
                         help="a further word for the server's command line; repeatable")
     return parser.parse_args()  # fmt: skip
@@ -60,6 +63,8 @@ class Run:
         self._args = args
         self._random = random.Random(seed)
         options = ["--appendfsync", args.appendfsync, *args.option]
+        if args.device_size:
+            options += ["--devices", f"store.cellar {args.device_size}"]
         self.server = process.Server(args.server, directory, options)
         self._states = [{} for _ in range(args.connections)]
         self._seqs = [0] * args.connections

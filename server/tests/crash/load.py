@@ -52,7 +52,7 @@ class Connection:
         return self._acks[index][1]
 
     def fill(self, token, with_waitaof):
-        """Generates requests up to the depth. Returns the operation that took the token, or None."""
+        """Generates requests up to the depth; returns the operation that took the token."""
         took = None
         while len(self._pending) < self._depth:
             seq = self.writer.seq + 1
