@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A store's life: load, read everything, overwrite, stop, start, kill -9, start; checked throughout.
+"""A store's life: load, read all, overwrite, stop, start, kill -9, start; checked throughout.
 
     life.py --server target/release/cellar --device-size 2gb --keys 640000 --factor 10
     life.py --server target/release/cellar --device-size 16gb --keys 4000000 --factor 0 \\
