@@ -11,6 +11,8 @@ const FILE_LINES_SOFT: usize = 400;
 const FILE_LINES_HARD: usize = 800;
 /// Two files side by side on a laptop.
 const COLUMNS_MAX: usize = 100;
+/// A line with a message in it may be longer: a text that is one literal can be searched for.
+const MESSAGE_COLUMNS_MAX: usize = 140;
 
 /// Names that say nothing about what is inside.
 const MODULE_NAMES_BANNED: [&str; 8] = [
@@ -34,10 +36,15 @@ const MARKS_BANNED: [&str; 4] = [
 
 /// Leaf modules that may hold `unsafe`, and how many uses each may have. A new use raises its
 /// number here, so that a reviewer sees it; a module that is not a leaf does not get in.
-const UNSAFE_USES_MAX: [(&str, usize); 0] = [];
+const UNSAFE_USES_MAX: [(&str, usize); 4] = [
+    ("index/src/memory.rs", 16),
+    ("storage/src/device/memory.rs", 20),
+    ("storage/src/device/uring/ring.rs", 2),
+    ("storage/src/device/uring/statx.rs", 2),
+];
 
 /// Where the clock and the randomness of the outside world come in. All other code is handed them.
-const OUTSIDE_WORLD: [&str; 0] = [];
+const OUTSIDE_WORLD: [&str; 1] = ["storage/src/clock.rs"];
 
 #[test]
 fn every_file_says_what_it_is() {
@@ -96,8 +103,14 @@ fn lines_fit_the_column_limit() {
         }
         for (number, line) in file.numbered_lines() {
             let column_count = line.chars().count();
-            if column_count > COLUMNS_MAX {
-                let advice = format!("{column_count} columns, at most {COLUMNS_MAX}: wrap it");
+            let has_message = line.contains('"') && !line.trim_start().starts_with("//");
+            let columns_max = if has_message {
+                MESSAGE_COLUMNS_MAX
+            } else {
+                COLUMNS_MAX
+            };
+            if column_count > columns_max {
+                let advice = format!("{column_count} columns, at most {columns_max}: wrap it");
                 findings.push(Finding::new(&file.path, number, advice));
             }
         }
