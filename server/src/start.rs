@@ -195,6 +195,7 @@ async fn open_store(
         appendfsync: level(config.storage.appendfsync),
         memory_bytes_max: config.memory.maxmemory.get(),
         value_cache_bytes: config.memory.value_cache.get(),
+        progress: Arc::default(),
     };
     let devices = devices::open(config, &clock).map_err(StartError::Store)?;
     let store = Store::open(options, devices, clock, seed)

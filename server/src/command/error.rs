@@ -80,7 +80,8 @@ fn store_error_text(error: &StoreError) -> String {
         }
         StoreError::Corrupt { .. } => format!("ERR the value on the device is damaged: {error}"),
         StoreError::Read(cause) => format!("ERR reading from the device failed: {cause}"),
-        StoreError::Loading => "LOADING Redis is loading the dataset in memory".into(),
+        StoreError::Closing => "ERR the server is shutting down".into(),
+        StoreError::Format(_) | StoreError::MissingPage { .. } => format!("ERR {error}"),
     }
 }
 

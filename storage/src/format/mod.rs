@@ -36,7 +36,9 @@ pub use record::{
     RecordHeadBytes, pad_head, record_bytes, reseal,
 };
 pub use segment::{SEGMENT_HEADER_BYTES, SegmentHeader, SegmentState, StoreId, Stream};
-pub use summary::{ENTRY_BYTES, FOOTER_BYTES, Footer, Identity, SummaryEntry, entry_offset};
+pub use summary::{
+    ENTRY_BYTES, EntryDetail, FOOTER_BYTES, Footer, Identity, SummaryEntry, entry_offset,
+};
 pub use superblock::{
     DEVICES_MAX, DeviceId, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,
 };
