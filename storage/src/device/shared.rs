@@ -178,19 +178,14 @@ impl BufferSlice {
         self.range.len()
     }
 
-    /// Bytes from the buffer's start.
-    pub fn offset(&self) -> usize {
-        self.range.start
+    /// A copy of it.
+    pub fn copy(&self) -> Bytes {
+        self.buffer.copy(self.range.clone())
     }
 
     /// Where its bytes lie.
     pub fn start(&self) -> NonNull<u8> {
         self.buffer.memory.address(self.range.start)
-    }
-
-    /// The buffer it is a part of.
-    pub fn buffer(&self) -> &SharedBuffer {
-        &self.buffer
     }
 }
 

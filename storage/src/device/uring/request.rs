@@ -168,21 +168,12 @@ impl Request {
     }
 
     fn error(&self, errno: i32) -> DeviceError {
-        let device = Arc::clone(&self.target.name);
-        let (operation, extent) = (self.action.operation(), self.extent);
-        match errno {
-            libc::ENOSPC | libc::EDQUOT | libc::EFBIG => DeviceError::NoSpace {
-                device,
-                operation,
-                extent,
-            },
-            _ => DeviceError::Io {
-                device,
-                operation,
-                extent,
-                errno,
-            },
-        }
+        DeviceError::from_errno(
+            &self.target.name,
+            self.action.operation(),
+            self.extent,
+            errno,
+        )
     }
 
     /// What its caller is told when it takes too long.

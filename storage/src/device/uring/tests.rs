@@ -11,7 +11,7 @@ use tokio::task::{LocalSet, spawn_local, yield_now};
 
 use super::*;
 use crate::clock::SystemClock;
-use crate::device::{IoBuffer, WriteSync};
+use crate::device::{IoBuffer, WriteSync, conformance};
 
 const DEVICE_BYTES: u64 = 64 << 20;
 
@@ -41,6 +41,18 @@ fn filled(channel: &dyn Channel, bytes: usize, byte: u8) -> IoBuffer {
     let mut buffer = channel.buffer(bytes);
     buffer.fill(byte);
     buffer
+}
+
+#[test]
+fn a_file_is_a_device() {
+    let directory = directory();
+    let count = Cell::new(0);
+    let fresh = || {
+        count.set(count.get() + 1);
+        let device: Arc<dyn Device> = open(&directory.path().join(count.get().to_string()));
+        device
+    };
+    conformance::run(fresh, |case| run(case));
 }
 
 #[test]
