@@ -123,6 +123,8 @@ async fn buffers_are_aligned_and_whole_blocks(device: Arc<dyn Device>) {
         let buffer = channel.buffer(bytes);
         assert_eq!(buffer.len(), bytes.next_multiple_of(block));
         assert!((buffer.start().as_ptr() as usize).is_multiple_of(BUFFER_ALIGN));
+        let read = channel.read(0, buffer).await.expect("a read");
+        assert_eq!(read.len(), bytes.next_multiple_of(block));
     }
     let shared = device.shared_buffer(100_000);
     assert!(shared.bytes() >= 100_000);

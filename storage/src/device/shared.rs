@@ -102,9 +102,9 @@ impl SharedBuffer {
         );
         let rest_bytes = range.len() - span.head_bytes;
         let (whole, tail) = span.whole.split_at(rest_bytes / WORD_BYTES);
-        whole
-            .iter()
-            .for_each(|word| word.store(0, Ordering::Relaxed));
+        for word in whole {
+            word.store(0, Ordering::Relaxed);
+        }
         splice(tail, 0, &zeros[..rest_bytes % WORD_BYTES]);
     }
 

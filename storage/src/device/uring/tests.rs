@@ -52,7 +52,7 @@ fn a_file_is_a_device() {
         let device: Arc<dyn Device> = open(&directory.path().join(count.get().to_string()));
         device
     };
-    conformance::run(fresh, |case| run(case));
+    conformance::run(fresh, run);
 }
 
 #[test]

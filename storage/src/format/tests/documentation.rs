@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::format::field::Field;
-use crate::format::{batch, class, database_map, page, record, segment, summary, superblock};
+use crate::format::{
+    batch, class, database_map, footer, page, record, segment, summary, superblock,
+};
 use crate::units::UNIT_BYTES;
 
 const DOCUMENT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/format.md"));
@@ -41,7 +43,7 @@ fn tables_are_the_layouts() {
     check_layout("Database map", database_map::MAP_LAYOUT);
     check_layout("Segment header", segment::SEGMENT_LAYOUT);
     check_layout("Summary entry", summary::ENTRY_LAYOUT);
-    check_layout("Footer", summary::FOOTER_LAYOUT);
+    check_layout("Footer", footer::FOOTER_LAYOUT);
     check_layout("Superblock", superblock::SUPERBLOCK_LAYOUT);
 }
 

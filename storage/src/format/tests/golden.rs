@@ -51,7 +51,9 @@ const SUPERBLOCK: &str = "\
     02020202";
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes
+        .iter()
+        .fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }
 
 /// The first bytes of a structure, up to where only zeros follow.

@@ -6,7 +6,6 @@ mod foreign;
 mod golden;
 mod verdicts;
 
-use super::summary::EntryDetail;
 use super::*;
 use crate::units::{CollectionId, DatabaseId, DeviceNumber, Generation, Lsn, SegmentNumber};
 
