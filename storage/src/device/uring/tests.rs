@@ -143,6 +143,55 @@ fn a_turn_submits_at_the_eighth_end() {
 }
 
 #[test]
+fn turns_alone_submit_and_reap() {
+    let directory = directory();
+    let device = open(&directory.path().join("data"));
+    run(async {
+        let channel = device.attach().unwrap();
+        let ended = Rc::new(Cell::new(false));
+        let seen = Rc::clone(&ended);
+        channel
+            .read(0, channel.buffer(4096))
+            .on_done(move |answer| {
+                answer.unwrap();
+                seen.set(true);
+            });
+        // This task never yields, so the driver has no part in it. The system call lets the kernel
+        // post what ended.
+        let turns = (0..10_000_000).take_while(|_| {
+            channel.end_of_turn();
+            std::thread::yield_now();
+            !ended.get()
+        });
+        assert!(turns.count() < 10_000_000);
+    });
+}
+
+#[test]
+fn a_file_that_was_cut_reads_as_zeros_from_there() {
+    let directory = directory();
+    let path = directory.path().join("data");
+    let device = open(&path);
+    run(async {
+        let channel = device.attach().unwrap();
+        let written = filled(&*channel, 8192, 1);
+        channel
+            .write_buffer(0, written, WriteSync::Durable)
+            .await
+            .unwrap();
+        fs::OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(700)
+            .unwrap();
+        let read = channel.read(0, filled(&*channel, 8192, 2)).await.unwrap();
+        assert!(read[..700].iter().all(|&byte| byte == 1));
+        assert!(read[700..].iter().all(|&byte| byte == 0));
+    });
+}
+
+#[test]
 fn an_operation_without_an_answer_times_out_and_keeps_its_buffer() {
     let directory = directory();
     let clock = Arc::new(crate::clock::SimClock::new(0));
