@@ -79,6 +79,15 @@ struct SimTime {
     timers: BTreeMap<(u64, u64), Option<Waker>>,
 }
 
+impl SimTime {
+    fn add_timer(&mut self, deadline_us: u64, waker: Option<Waker>) -> (u64, u64) {
+        let key = (deadline_us, self.next_timer);
+        self.next_timer += 1;
+        self.timers.insert(key, waker);
+        key
+    }
+}
+
 impl SimClock {
     /// A clock that stands at zero, where the calendar says `unix_ms`.
     pub fn new(unix_ms: u64) -> Self {
@@ -100,6 +109,11 @@ impl SimClock {
             .timers
             .first_key_value()
             .map(|(&(deadline, _), _)| deadline)
+    }
+
+    /// Wakes `waker` when the time has come to `us`.
+    pub(crate) fn wake_at(&self, us: u64, waker: Waker) {
+        self.shared.lock().add_timer(us, Some(waker));
     }
 
     /// Moves to `us`, and wakes every sleeper whose deadline has come. Never moves back.
@@ -132,9 +146,8 @@ impl Clock for SimClock {
 
     fn sleep(&self, us: u64) -> Sleep {
         let mut time = self.shared.lock();
-        let key = (time.now_us.saturating_add(us), time.next_timer);
-        time.next_timer += 1;
-        time.timers.insert(key, None);
+        let deadline_us = time.now_us.saturating_add(us);
+        let key = time.add_timer(deadline_us, None);
         Box::pin(SimSleep {
             shared: Arc::clone(&self.shared),
             key,
@@ -152,19 +165,21 @@ impl Future for SimSleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        match self.shared.lock().timers.get_mut(&self.key) {
-            None => Poll::Ready(()),
-            Some(waker) => {
-                *waker = Some(context.waker().clone());
-                Poll::Pending
-            }
-        }
+        let waker = Some(context.waker().clone());
+        // A waker's end may end a task that sleeps too, so it comes after the lock's.
+        let known = match self.shared.lock().timers.get_mut(&self.key) {
+            None => return Poll::Ready(()),
+            Some(known) => std::mem::replace(known, waker),
+        };
+        drop(known);
+        Poll::Pending
     }
 }
 
 impl Drop for SimSleep {
     fn drop(&mut self) {
-        self.shared.lock().timers.remove(&self.key);
+        let removed = self.shared.lock().timers.remove(&self.key);
+        drop(removed); // with the lock free, as above
     }
 }
 

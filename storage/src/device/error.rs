@@ -90,6 +90,26 @@ pub enum DeviceError {
     Closed,
 }
 
+impl DeviceError {
+    /// What the system's error number means for an operation.
+    pub fn from_errno(device: &Arc<str>, operation: Operation, extent: Extent, errno: i32) -> Self {
+        let device = Arc::clone(device);
+        match errno {
+            libc::ENOSPC | libc::EDQUOT | libc::EFBIG => Self::NoSpace {
+                device,
+                operation,
+                extent,
+            },
+            _ => Self::Io {
+                device,
+                operation,
+                extent,
+                errno,
+            },
+        }
+    }
+}
+
 /// Why an operation never reached the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {

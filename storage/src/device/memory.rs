@@ -7,6 +7,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
 
 /// Every buffer starts on such a boundary, in bytes: the largest block a device may have, and a
 /// page, so that a transfer touches no more pages than it must.
@@ -60,7 +61,7 @@ pub(super) struct Memory {
 
 // SAFETY: it owns its bytes, and its source frees them on any thread.
 unsafe impl Send for Memory {}
-// SAFETY: `&Memory` only reads, save through `copy_in` and `fill_zero`, whose callers keep apart.
+// SAFETY: `&Memory` only reads.
 unsafe impl Sync for Memory {}
 
 impl Memory {
@@ -105,47 +106,35 @@ impl Memory {
         // SAFETY: all `bytes` are initialized from birth, and `&mut self` is the only access.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), len) }
     }
+}
 
-    /// Like `at`, for the device.
-    pub(super) fn address(&self, offset: usize, len: usize) -> NonNull<u8> {
-        NonNull::new(self.at(offset, len)).expect("an address inside of memory is not null")
+/// Memory that threads use side by side, a word at a time, so that even a broken promise among them
+/// yields garbage bytes and not a data race.
+pub(super) struct SharedMemory(Memory);
+
+impl SharedMemory {
+    /// Zeroed memory of `bytes` rounded up to [`BUFFER_ALIGN`].
+    pub(super) fn new(source: &'static MemorySource, bytes: usize) -> Self {
+        Self(Memory::new(source, bytes))
     }
 
-    /// The address `offset` bytes in, where `len` bytes follow.
-    fn at(&self, offset: usize, len: usize) -> *mut u8 {
-        let end = offset
-            .checked_add(len)
-            .expect("an offset in memory does not overflow");
-        assert!(
-            end <= self.bytes,
-            "{len} bytes at {offset} are outside of {} bytes",
-            self.bytes
-        );
-        // SAFETY: `offset` is at most `bytes`, so the address stays in or at the end of the piece.
-        unsafe { self.start.as_ptr().add(offset) }
+    pub(super) fn bytes(&self) -> usize {
+        self.0.bytes
     }
 
-    /// Copies `source` to `offset`. Nobody else touches that range meanwhile.
-    pub(super) fn copy_in(&self, offset: usize, source: &[u8]) {
-        let target = self.at(offset, source.len());
-        // SAFETY: `at` checked the range, a `&[u8]` cannot overlap memory that is only reached
-        // through raw pointers, and the caller keeps others out of the range.
-        unsafe { target.copy_from_nonoverlapping(source.as_ptr(), source.len()) }
+    /// All of it.
+    pub(super) fn words(&self) -> &[AtomicU64] {
+        let start = self.0.start.cast::<AtomicU64>();
+        // SAFETY: the piece is initialized and aligned to more than a word, its length is a multiple
+        // of one, and nobody has another kind of reference to it: the inner `Memory` is private.
+        unsafe { std::slice::from_raw_parts(start.as_ptr(), self.0.bytes / size_of::<u64>()) }
     }
 
-    /// Copies from `offset` to `target`. Nobody writes that range meanwhile.
-    pub(super) fn copy_out(&self, offset: usize, target: &mut [u8]) {
-        let source = self.at(offset, target.len());
-        // SAFETY: `at` checked the range, a `&mut [u8]` overlaps nothing, and the caller keeps
-        // writers out of the range.
-        unsafe { source.copy_to_nonoverlapping(target.as_mut_ptr(), target.len()) }
-    }
-
-    /// Fills `len` bytes at `offset` with zeros. Nobody else touches that range meanwhile.
-    pub(super) fn fill_zero(&self, offset: usize, len: usize) {
-        let target = self.at(offset, len);
-        // SAFETY: `at` checked the range, and the caller keeps others out of it.
-        unsafe { target.write_bytes(0, len) }
+    /// The address `offset` bytes in, at most at the end.
+    pub(super) fn address(&self, offset: usize) -> NonNull<u8> {
+        assert!(offset <= self.0.bytes);
+        // SAFETY: `offset` is at most the length, so the address stays in or at the end.
+        unsafe { self.0.start.add(offset) }
     }
 }
 
@@ -158,6 +147,8 @@ impl Drop for Memory {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use super::*;
 
     #[test]
@@ -171,20 +162,17 @@ mod tests {
     }
 
     #[test]
-    fn copies_stay_in_their_range() {
-        let memory = Memory::new(&HEAP, 4096);
-        memory.copy_in(10, b"hello");
-        let mut read = [1; 7];
-        memory.copy_out(9, &mut read);
-        assert_eq!(&read, b"\0hello\0");
-        memory.fill_zero(11, 3);
-        memory.copy_out(9, &mut read);
-        assert_eq!(&read, b"\0h\0\0\0o\0");
-    }
-
-    #[test]
-    #[should_panic(expected = "outside of 4096 bytes")]
-    fn a_copy_beyond_the_end_panics() {
-        Memory::new(&HEAP, 4096).copy_in(4090, b"1234567");
+    fn shared_memory_is_words_over_the_same_bytes() {
+        let memory = SharedMemory::new(&HEAP, 4096);
+        memory.words()[2].store(u64::from_ne_bytes(*b"abcdefgh"), Ordering::Relaxed);
+        let bytes = memory.0.as_slice(memory.bytes());
+        assert_eq!(
+            (&bytes[15..25], memory.words().len()),
+            (&b"\0abcdefgh\0"[..], 512)
+        );
+        assert_eq!(
+            memory.address(16).as_ptr() as usize,
+            memory.0.start.as_ptr() as usize + 16
+        );
     }
 }

@@ -54,20 +54,34 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Checks that a transfer is made of whole blocks and lies within the capacity.
+    /// Checks that an operation is made of whole blocks and lies within the capacity. An allocation
+    /// beyond it finds no space; anything else there is refused.
     pub fn check(&self, operation: Operation, offset: u64, bytes: u64) -> Result<(), DeviceError> {
         let extent = Extent { offset, bytes };
+        let device = Arc::clone(&self.name);
         let block = u64::from(self.block_bytes);
-        let refusal = if bytes == 0 || !offset.is_multiple_of(block) || !bytes.is_multiple_of(block)
-        {
-            Refusal::Misaligned
-        } else if extent.end().is_none_or(|end| end > self.capacity_bytes) {
-            Refusal::OutOfBounds
-        } else {
+        if bytes == 0 || !offset.is_multiple_of(block) || !bytes.is_multiple_of(block) {
+            let refusal = Refusal::Misaligned;
+            return Err(DeviceError::Refused {
+                device,
+                operation,
+                extent,
+                refusal,
+            });
+        }
+        if extent.end().is_some_and(|end| end <= self.capacity_bytes) {
             return Ok(());
-        };
+        }
+        if operation == Operation::Allocate {
+            return Err(DeviceError::NoSpace {
+                device,
+                operation,
+                extent,
+            });
+        }
+        let refusal = Refusal::OutOfBounds;
         Err(DeviceError::Refused {
-            device: Arc::clone(&self.name),
+            device,
             operation,
             extent,
             refusal,

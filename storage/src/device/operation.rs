@@ -265,3 +265,132 @@ impl<T: Outcome> Drop for Io<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::task::Wake;
+
+    use super::super::buffer::kept_bytes;
+    use super::super::memory::HEAP;
+    use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicU32);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn poll<T: Outcome>(io: &mut Io<T>, counter: &Arc<Wakes>) -> Poll<Result<T, DeviceError>> {
+        let waker = Waker::from(Arc::clone(counter));
+        Pin::new(io).poll(&mut Context::from_waker(&waker))
+    }
+
+    fn start_read(operations: &Rc<Operations>) -> (usize, Io<IoBuffer>) {
+        operations.start(Payload::Buffer(IoBuffer::new(&HEAP, 4096)))
+    }
+
+    fn is_empty(operations: &Operations) -> bool {
+        operations.slots.borrow().is_empty()
+    }
+
+    #[test]
+    fn an_awaited_operation_wakes_once_and_gives_its_buffer_back() {
+        let (operations, wakes) = (Operations::new(), Arc::new(Wakes::default()));
+        let (slot, mut io) = start_read(&operations);
+        assert!(poll(&mut io, &wakes).is_pending());
+        assert!(poll(&mut io, &wakes).is_pending());
+        operations.complete(slot, Ok(()));
+        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+        let Poll::Ready(Ok(buffer)) = poll(&mut io, &wakes) else {
+            panic!("not ended")
+        };
+        assert_eq!((buffer.len(), is_empty(&operations)), (4096, true));
+    }
+
+    #[test]
+    fn a_dropped_operation_keeps_its_buffer_until_the_device_is_done() {
+        let operations = Operations::new();
+        let (slot, io) = start_read(&operations);
+        drop(io);
+        assert_eq!((kept_bytes(), operations.in_flight_count()), (0, 1));
+        operations.complete(slot, Ok(()));
+        assert_eq!((kept_bytes(), is_empty(&operations)), (4096, true));
+    }
+
+    #[test]
+    fn an_operation_may_end_before_anybody_looks_or_cares() {
+        let (operations, wakes) = (Operations::new(), Arc::new(Wakes::default()));
+        let (slot, mut io) = start_read(&operations);
+        operations.complete(slot, Err(DeviceError::Closed));
+        assert!(matches!(
+            poll(&mut io, &wakes),
+            Poll::Ready(Err(DeviceError::Closed))
+        ));
+        let (slot, io) = start_read(&operations);
+        operations.complete(slot, Ok(()));
+        assert_eq!(kept_bytes(), 0);
+        drop(io);
+        assert_eq!((kept_bytes(), is_empty(&operations)), (4096, true));
+    }
+
+    #[test]
+    fn an_expired_operation_fails_at_once_and_holds_its_buffer() {
+        let (operations, wakes) = (Operations::new(), Arc::new(Wakes::default()));
+        let (slot, mut io) = start_read(&operations);
+        assert!(poll(&mut io, &wakes).is_pending());
+        operations.expire(slot, DeviceError::Closed);
+        assert!(matches!(
+            poll(&mut io, &wakes),
+            Poll::Ready(Err(DeviceError::Closed))
+        ));
+        drop(io);
+        assert_eq!((kept_bytes(), operations.in_flight_count()), (0, 1));
+        operations.complete(slot, Ok(()));
+        assert_eq!((kept_bytes(), is_empty(&operations)), (4096, true));
+    }
+
+    #[test]
+    fn an_answer_given_at_expiry_is_not_changed_by_a_late_success() {
+        let (operations, wakes) = (Operations::new(), Arc::new(Wakes::default()));
+        let (slot, mut io) = start_read(&operations);
+        operations.expire(slot, DeviceError::Closed);
+        operations.complete(slot, Ok(()));
+        assert!(matches!(
+            poll(&mut io, &wakes),
+            Poll::Ready(Err(DeviceError::Closed))
+        ));
+        drop(io);
+        assert!(is_empty(&operations));
+    }
+
+    #[test]
+    fn a_callback_runs_once_with_the_table_free() {
+        let operations = Operations::new();
+        let count = Rc::new(Cell::new(0));
+        for expires in [false, true] {
+            let (slot, io) = start_read(&operations);
+            let (again, seen) = (Rc::clone(&operations), Rc::clone(&count));
+            io.on_done(move |answer| {
+                assert_eq!(answer.is_err(), expires);
+                seen.set(seen.get() + 1);
+                drop(start_read(&again));
+            });
+            if expires {
+                operations.expire(slot, DeviceError::Closed);
+            }
+            operations.complete(slot, Ok(()));
+        }
+        assert_eq!(count.get(), 2);
+        let (slot, io) = start_read(&operations);
+        operations.complete(slot, Ok(()));
+        let seen = Rc::clone(&count);
+        io.on_done(move |answer| seen.set(seen.get() + answer.unwrap().len()));
+        assert_eq!(count.get(), 2 + 4096);
+    }
+}

@@ -13,8 +13,10 @@ pub mod batch;
 pub mod checksum;
 pub mod class;
 pub mod database_map;
+pub mod draft;
 pub mod error;
 pub mod field;
+pub mod footer;
 pub mod page;
 pub mod record;
 pub mod segment;
@@ -29,16 +31,16 @@ pub use batch::BatchHeader;
 pub use checksum::{GenerationSeed, RecordSeed};
 pub use class::{class_bytes, class_of};
 pub use database_map::{DATABASE_COUNT, DatabaseMap};
+pub use draft::{RecordDraft, pad_head, record_bytes};
 pub use error::FormatError;
+pub use footer::{FOOTER_BYTES, Footer};
 pub use page::{PageKey, RootValue};
 pub use record::{
-    HEAD_BYTES_MAX, Kind, RECORD_BYTES_MAX, RECORD_BYTES_MIN, Record, RecordDraft, RecordHead,
-    RecordHeadBytes, pad_head, record_bytes, reseal,
+    HEAD_BYTES_MAX, Kind, RECORD_BYTES_MAX, RECORD_BYTES_MIN, Record, RecordHead, RecordHeadBytes,
+    reseal,
 };
 pub use segment::{SEGMENT_HEADER_BYTES, SegmentHeader, SegmentState, StoreId, Stream};
-pub use summary::{
-    ENTRY_BYTES, EntryDetail, FOOTER_BYTES, Footer, Identity, SummaryEntry, entry_offset,
-};
+pub use summary::{ENTRY_BYTES, EntryDetail, Identity, SummaryEntry, entry_offset};
 pub use superblock::{
     DEVICES_MAX, DeviceId, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,
 };

@@ -2,10 +2,9 @@
 //! descriptor; must never send what the geometry refuses.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use super::super::buffer::IoBuffer;
-use super::super::error::{DeviceError, Operation, Refusal};
+use super::super::error::Operation;
 use super::super::memory::HEAP;
 use super::super::operation::{Io, Payload};
 use super::super::shared::BufferSlice;
@@ -75,19 +74,8 @@ impl Channel for UringChannel {
     }
 
     fn allocate(&self, offset: u64, bytes: u64) -> Io<()> {
-        match self.geometry.check(Operation::Allocate, offset, bytes) {
-            Ok(()) => {}
-            Err(DeviceError::Refused {
-                refusal: Refusal::OutOfBounds,
-                ..
-            }) => {
-                return Io::answered(Err(DeviceError::NoSpace {
-                    device: Arc::clone(&self.geometry.name),
-                    operation: Operation::Allocate,
-                    extent: Extent { offset, bytes },
-                }));
-            }
-            Err(error) => return Io::answered(Err(error)),
+        if let Err(error) = self.geometry.check(Operation::Allocate, offset, bytes) {
+            return Io::answered(Err(error));
         }
         match self.kind {
             Kind::File => self

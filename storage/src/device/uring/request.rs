@@ -140,15 +140,19 @@ impl Request {
     }
 
     fn transferred(&mut self, bytes: u64) -> Step {
+        let block_bytes = u64::from(self.target.block_bytes);
         if self.done_bytes + bytes >= self.extent.bytes {
             self.done_bytes = self.extent.bytes;
             return Step::Over(Ok(()));
         }
-        if bytes == 0 && matches!(self.action, Action::Read(_)) {
+        if matches!(self.action, Action::Read(_))
+            && (bytes == 0 || !bytes.is_multiple_of(block_bytes))
+        {
+            self.done_bytes += bytes;
             return Step::EndOfFile;
         }
         // The next step starts at a whole block, as direct I/O wants it.
-        self.done_bytes += bytes - bytes % u64::from(self.target.block_bytes);
+        self.done_bytes += bytes - bytes % block_bytes;
         if self.attempts < ATTEMPTS_MAX {
             Step::Again
         } else {
@@ -168,21 +172,12 @@ impl Request {
     }
 
     fn error(&self, errno: i32) -> DeviceError {
-        let device = Arc::clone(&self.target.name);
-        let (operation, extent) = (self.action.operation(), self.extent);
-        match errno {
-            libc::ENOSPC | libc::EDQUOT | libc::EFBIG => DeviceError::NoSpace {
-                device,
-                operation,
-                extent,
-            },
-            _ => DeviceError::Io {
-                device,
-                operation,
-                extent,
-                errno,
-            },
-        }
+        DeviceError::from_errno(
+            &self.target.name,
+            self.action.operation(),
+            self.extent,
+            errno,
+        )
     }
 
     /// What its caller is told when it takes too long.
@@ -236,9 +231,12 @@ mod tests {
 
     #[test]
     fn short_transfers_go_on_from_a_whole_block() {
+        let mut write = request(Action::Write(NonNull::dangling(), WriteSync::None));
+        assert_eq!(write.advance(1300), Step::Again);
+        assert_eq!(write.done_bytes, 1024);
+        assert_eq!(write.advance(3072), Step::Over(Ok(())));
         let mut read = request(Action::Read(NonNull::dangling()));
-        assert_eq!(read.advance(1300), Step::Again);
-        assert_eq!(read.done_bytes, 1024);
+        assert_eq!(read.advance(1024), Step::Again);
         assert_eq!(read.advance(3072), Step::Over(Ok(())));
     }
 
@@ -248,13 +246,17 @@ mod tests {
         assert_eq!(read.advance(512), Step::Again);
         assert_eq!(read.advance(0), Step::EndOfFile);
         assert_eq!(read.done_bytes, 512);
+        // A file that does not end at a block, as one cut by hand.
+        let mut read = request(Action::Read(NonNull::dangling()));
+        assert_eq!(read.advance(700), Step::EndOfFile);
+        assert_eq!(read.done_bytes, 700);
     }
 
     #[test]
     fn resubmission_is_bounded() {
         for stubborn in [0, -libc::EAGAIN, -libc::EINTR] {
             let mut write = request(Action::Write(NonNull::dangling(), WriteSync::None));
-            let again = (0..).find(|_| write.advance(stubborn) != Step::Again);
+            let again = (0..2 * ATTEMPTS_MAX).find(|_| write.advance(stubborn) != Step::Again);
             assert_eq!(again, Some(ATTEMPTS_MAX - 1));
         }
         let mut write = request(Action::Write(NonNull::dangling(), WriteSync::None));

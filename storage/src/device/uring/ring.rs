@@ -42,6 +42,8 @@ const REAP_STEP: usize = 32;
 const REAP_MAX: usize = IN_FLIGHT_MAX;
 /// How long the end of a ring waits for the kernel to let go of buffers, in seconds. Then they leak.
 const DRAIN_S_MAX: u64 = 2;
+/// How often it waits: once for each answer, and for a few signals.
+const DRAIN_WAITS_MAX: usize = IN_FLIGHT_MAX + 16;
 
 /// The ring and what it has in flight.
 pub(super) struct Ring {
@@ -319,21 +321,24 @@ impl Ring {
         let timeout = types::Timespec::new().sec(DRAIN_S_MAX);
         let arguments = types::SubmitArgs::new().timespec(&timeout);
         self.backlog.borrow_mut().clear();
-        while self.in_flight.get() > 0 {
-            if self
-                .uring
-                .borrow()
-                .submitter()
-                .submit_with_args(1, &arguments)
-                .is_err()
-            {
-                return false;
-            }
+        for _ in 0..DRAIN_WAITS_MAX {
             let mut answers = [(0, 0); REAP_STEP];
             let count = self.take_answers(&mut answers);
             self.in_flight.set(self.in_flight.get() - count);
+            if self.in_flight.get() == 0 {
+                return true;
+            }
+            let waited = self
+                .uring
+                .borrow()
+                .submitter()
+                .submit_with_args(1, &arguments);
+            match waited.map_err(|error| error.raw_os_error()) {
+                Ok(_) | Err(Some(libc::EINTR)) => {}
+                Err(_) => return false,
+            }
         }
-        true
+        false
     }
 }
 
