@@ -36,7 +36,6 @@ use std::sync::Arc;
 
 use cellar_index::{Hasher, Identity, Index};
 
-use crate::clock::Clock;
 use crate::device::{Channel, Device};
 use crate::error::OpenError;
 use crate::format::{DatabaseMap, Superblock};
@@ -58,7 +57,6 @@ pub(crate) struct OpenRequest<'a> {
     pub(crate) segment_bytes: u32,
     /// Randomness for a store that is created: its ids and the seed of its hash.
     pub(crate) seed: [u8; 32],
-    pub(crate) clock: &'a dyn Clock,
     pub(crate) progress: &'a Progress,
 }
 

@@ -40,7 +40,6 @@ impl Store {
             channels: &channels,
             segment_bytes: options.segment_bytes,
             seed,
-            clock: &*clock,
             progress: &options.progress,
         })
         .await?;

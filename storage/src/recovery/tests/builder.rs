@@ -55,13 +55,12 @@ pub(super) async fn open_async(devices: &[Arc<SimDevice>]) -> Result<Recovered, 
         .iter()
         .map(|device| device.attach().unwrap())
         .collect();
-    let (clock, progress) = (SimClock::new(0), Progress::default());
+    let progress = Progress::default();
     let request = OpenRequest {
         devices: &devices,
         channels: &channels,
         segment_bytes: SEGMENT_BYTES,
         seed: [7; 32],
-        clock: &clock,
         progress: &progress,
     };
     open(request).await
