@@ -137,6 +137,15 @@ impl Client {
         change(&mut self.labels.lock());
     }
 
+    /// Ends its blocking command; false where it is in none.
+    pub fn unblock(&self, event: Event) -> bool {
+        let is_blocked = self.flags.has(ClientFlag::Unblockable);
+        if is_blocked {
+            self.signal.raise(event);
+        }
+        is_blocked
+    }
+
     /// Closes its connection.
     pub fn kill(&self) {
         self.flags.set(ClientFlag::CloseAsap, true);

@@ -217,11 +217,11 @@ mod tests {
         );
         check(
             "[network]\nport = [1]\n",
-            "c.toml:2: network.port: a array cannot stand here",
+            "c.toml:2: network.port: a value of type array cannot stand here",
         );
         check(
             "[memory]\nmaxmemory = \"1 gib\"\n",
-            "c.toml:2: memory.maxmemory: argument must be a memory value, such as 512mb or 1gb",
+            "c.toml:2: memory.maxmemory: argument must be a memory value",
         );
         check(
             "[memory]\nmaxmemory-policy = \"allkeys-lru\"\n",
