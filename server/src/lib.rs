@@ -30,6 +30,7 @@ pub mod monitor;
 mod number;
 pub mod pause;
 pub mod rates;
+mod ratio;
 pub mod resp;
 pub mod session;
 pub mod shared;

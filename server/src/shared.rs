@@ -83,7 +83,7 @@ impl Shared {
     /// How many databases SELECT offers.
     pub fn database_count(&self) -> u8 {
         self.config
-            .read(|config| config.storage.databases.get() as u8)
+            .read(|config| config.storage.databases.get().unsigned_abs() as u8)
     }
 
     /// Bytes of one argument and of one string value at most (`proto-max-bulk-len`).

@@ -227,13 +227,14 @@ impl Argument {
         }
         if !flags.is_empty() {
             reply.bulk(b"flags");
-            reply.set(flags.len());
-            flags.iter().for_each(|flag| reply.simple(flag));
+            reply.simple_set(&flags);
         }
         if !inner.is_empty() {
             reply.bulk(b"arguments");
             reply.array(inner.len());
-            inner.iter().for_each(|item| item.describe(reply));
+            for item in inner {
+                item.describe(reply);
+            }
         }
     }
 }

@@ -36,8 +36,7 @@ pub fn cat(_: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError
         }
         _ => return Err(CommandError::arity("acl|cat")),
     };
-    reply.array(names.len());
-    names.iter().for_each(|name| reply.bulk(name.as_bytes()));
+    reply.bulk_array(&names);
     Ok(())
 }
 

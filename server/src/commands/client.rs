@@ -21,9 +21,9 @@ pub fn id(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
 pub fn getname(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
     let name = cx.session.client().labels().name;
     if name.is_empty() {
-        reply.null()
+        reply.null();
     } else {
-        reply.bulk(&name)
+        reply.bulk(&name);
     }
     Ok(())
 }

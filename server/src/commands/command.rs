@@ -13,8 +13,7 @@ use crate::resp::{Args, ReplyBuf};
 
 /// `COMMAND`
 pub fn all(_: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
-    reply.array(commands().len());
-    commands().iter().for_each(|entry| describe(entry, reply));
+    describe_all(commands(), reply);
     Ok(())
 }
 
@@ -47,32 +46,35 @@ fn find_by_full_name(name: &[u8]) -> Option<&'static CommandEntry> {
     }
 }
 
+fn describe_all(entries: &[CommandEntry], reply: &mut ReplyBuf) {
+    reply.array(entries.len());
+    for entry in entries {
+        describe(entry, reply);
+    }
+}
+
 fn describe(entry: &CommandEntry, reply: &mut ReplyBuf) {
     let spec = entry.spec;
     reply.array(10);
     reply.bulk(entry.full_name.as_bytes());
     reply.integer(i64::from(spec.arity));
-    let flags: Vec<Flag> = spec.flags.iter().collect();
-    reply.set(flags.len());
-    flags.iter().for_each(|flag| reply.simple(flag.name()));
+    reply.simple_set(&spec.flags.iter().map(Flag::name).collect::<Vec<_>>());
     let (first, last, step) = spec.key_range();
-    [first, last, step]
-        .into_iter()
-        .for_each(|number| reply.integer(number as i64));
-    let categories: Vec<Acl> = spec.acl.iter().collect();
-    reply.set(categories.len());
-    categories
+    for number in [first, last, step] {
+        reply.integer(number as i64);
+    }
+    let categories: Vec<String> = spec
+        .acl
         .iter()
-        .for_each(|category| reply.simple(&format!("@{}", category.name())));
-    reply.array(spec.tips.len());
-    spec.tips.iter().for_each(|tip| reply.bulk(tip.as_bytes()));
+        .map(|category| format!("@{}", category.name()))
+        .collect();
+    reply.simple_set(&categories);
+    reply.bulk_array(spec.tips);
     reply.array(spec.keys.len());
-    spec.keys.iter().for_each(|keys| describe_keys(keys, reply));
-    reply.array(entry.subcommands.len());
-    entry
-        .subcommands
-        .iter()
-        .for_each(|subcommand| describe(subcommand, reply));
+    for keys in spec.keys {
+        describe_keys(keys, reply);
+    }
+    describe_all(&entry.subcommands, reply);
 }
 
 fn describe_keys(keys: &KeySpec, reply: &mut ReplyBuf) {
@@ -103,12 +105,11 @@ fn describe_keys(keys: &KeySpec, reply: &mut ReplyBuf) {
 }
 
 fn push_access(keys: &KeySpec, reply: &mut ReplyBuf) {
-    let names = keys.access.names;
-    reply.set(names.len() + usize::from(keys.is_variable));
-    names.iter().for_each(|name| reply.simple(name));
+    let mut names = keys.access.names.to_vec();
     if keys.is_variable {
-        reply.simple("variable_flags");
+        names.push("variable_flags");
     }
+    reply.simple_set(&names);
 }
 
 fn push_numbers(pairs: &[(&str, isize)], reply: &mut ReplyBuf) {
@@ -153,9 +154,9 @@ fn push_docs(entries: &[&CommandEntry], reply: &mut ReplyBuf) {
         if has_arguments {
             reply.bulk(b"arguments");
             reply.array(arguments.len());
-            arguments
-                .iter()
-                .for_each(|argument| argument.describe(reply));
+            for argument in &arguments {
+                argument.describe(reply);
+            }
         }
         if has_subcommands {
             reply.bulk(b"subcommands");
@@ -173,8 +174,7 @@ pub fn list(_: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandErro
         [word, kind, value] if word.eq_ignore_ascii_case(b"filterby") => filtered(kind, value)?,
         _ => return Err(CommandError::Syntax),
     };
-    reply.array(names.len());
-    names.iter().for_each(|name| reply.bulk(name.as_bytes()));
+    reply.bulk_array(&names);
     Ok(())
 }
 
@@ -213,8 +213,9 @@ fn filtered(kind: &[u8], value: &Bytes) -> Result<Vec<&'static str>, CommandErro
 pub fn getkeys(_: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
     let (request, keys) = keys_of(args)?;
     reply.array(keys.len());
-    keys.iter()
-        .for_each(|(_, position)| reply.bulk(&request[*position]));
+    for (_, position) in keys {
+        reply.bulk(&request[position]);
+    }
     Ok(())
 }
 
@@ -230,8 +231,11 @@ pub fn getkeysandflags(_: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), 
     Ok(())
 }
 
+/// Positions of keys, each with what the command does with it.
+type FoundKeys = Vec<(&'static KeySpec, usize)>;
+
 /// The request inside a COMMAND GETKEYS, and where its keys stand.
-fn keys_of(args: &Args) -> Result<(Args, Vec<(&'static KeySpec, usize)>), CommandError> {
+fn keys_of(args: &Args) -> Result<(Args, FoundKeys), CommandError> {
     let request: Args = args[2..].iter().cloned().collect();
     let entry =
         resolve(&request).map_err(|_| CommandError::other("ERR Invalid command specified"))?;

@@ -2,13 +2,19 @@
 //!
 //! Owns the subcommands' names; DEBUG is one command whose arguments Redis checks by hand.
 
+use std::time::Duration;
+
 use crate::command::{CommandError, Cx, Pending, find};
 use crate::config::parse_size;
 use crate::number::parse_i64;
 use crate::resp::{Args, Protocol, ReplyBuf};
 
-/// Microseconds of a DEBUG SLEEP at most: an hour.
-const SLEEP_US_MAX: f64 = 3.6e9;
+/// A DEBUG SLEEP at most.
+const SLEEP_MAX: Duration = Duration::from_hours(1);
+
+/// The double that Redis's tests expect of DEBUG PROTOCOL.
+#[expect(clippy::approx_constant, reason = "it is not meant to be pi")]
+const PROTOCOL_DOUBLE: f64 = 3.141;
 
 const LINES: [&str; 14] = [
     "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -34,19 +40,17 @@ pub fn debug(cx: Cx, args: Args) -> Pending {
         let name = args[1].to_ascii_lowercase();
         match (name.as_slice(), &args[2..]) {
             (b"help", []) => {
-                reply.array(LINES.len());
-                LINES.iter().for_each(|line| reply.simple(line));
+                reply.simple_array(&LINES);
             }
             (b"sleep", [seconds]) => {
                 cx.store.clock().sleep(parse_sleep(seconds)).await;
                 reply.ok();
             }
-            (b"jmap", []) => reply.ok(),
+            (b"jmap", []) | (b"set-active-expire", [_]) => reply.ok(),
             (b"change-repl-id", []) => {
                 cx.shared.identity.change_replication_id();
                 reply.ok();
             }
-            (b"set-active-expire", [_]) => reply.ok(),
             (b"quicklist-packed-threshold", [size]) => {
                 let text = String::from_utf8_lossy(size);
                 parse_size(&text)
@@ -95,7 +99,10 @@ fn parse_sleep(text: &[u8]) -> u64 {
         .ok()
         .and_then(|text| text.parse().ok())
         .unwrap_or(0.0);
-    (seconds * 1e6).clamp(0.0, SLEEP_US_MAX) as u64
+    Duration::try_from_secs_f64(seconds)
+        .unwrap_or(SLEEP_MAX)
+        .min(SLEEP_MAX)
+        .as_micros() as u64
 }
 
 async fn object(cx: &Cx, key: &[u8], reply: &mut ReplyBuf) -> Result<(), CommandError> {
@@ -122,7 +129,7 @@ fn protocol(kind: &[u8], reply: &mut ReplyBuf) -> Result<(), CommandError> {
     match kind.to_ascii_lowercase().as_slice() {
         b"string" => reply.bulk(b"Hello World"),
         b"integer" => reply.integer(12345),
-        b"double" => reply.double(3.141),
+        b"double" => reply.double(PROTOCOL_DOUBLE),
         b"null" => reply.null(),
         b"bignum" => reply.big_number("1234567999999999999999999999999999999"),
         b"verbatim" => reply.verbatim("txt", "This is a verbatim\nstring"),
@@ -130,11 +137,15 @@ fn protocol(kind: &[u8], reply: &mut ReplyBuf) -> Result<(), CommandError> {
         b"false" => reply.boolean(false),
         b"array" => {
             reply.array(3);
-            (0..3).for_each(|number| reply.integer(number));
+            for number in 0..3 {
+                reply.integer(number);
+            }
         }
         b"set" => {
             reply.set(3);
-            (0..3).for_each(|number| reply.integer(number));
+            for number in 0..3 {
+                reply.integer(number);
+            }
         }
         b"map" => {
             reply.map(3);

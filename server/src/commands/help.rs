@@ -21,7 +21,6 @@ pub fn help(_: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandErro
         );
         lines.push(format!("    {}", spec.summary));
     }
-    reply.array(lines.len());
-    lines.iter().for_each(|line| reply.simple(line));
+    reply.simple_array(&lines);
     Ok(())
 }

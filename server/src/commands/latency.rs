@@ -7,7 +7,7 @@ use std::fmt::Write;
 use crate::command::{CommandEntry, CommandError, Cx, commands, find};
 use crate::latency::{EventHistory, Sample};
 use crate::resp::{Args, ReplyBuf};
-use crate::stats::CommandTotals;
+use crate::stats::{CommandTotals, HistogramTotals};
 
 /// Columns of a graph.
 const GRAPH_COLUMN_COUNT: usize = 80;
@@ -151,7 +151,7 @@ pub fn histogram(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), Comma
         let powers = totals
             .histogram
             .as_ref()
-            .map_or_else(Vec::new, |totals| totals.powers());
+            .map_or_else(Vec::new, HistogramTotals::powers);
         reply.bulk(entry.full_name.as_bytes());
         reply.map(2);
         reply.bulk(b"calls");

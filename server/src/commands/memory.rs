@@ -5,6 +5,7 @@
 use crate::command::{CommandError, Cx, Pending};
 use crate::info::MemoryFigures;
 use crate::number::parse_i64;
+use crate::ratio::ratio;
 use crate::resp::{Args, ReplyBuf};
 
 /// Bytes of DRAM that a key takes whatever its length: its entry in the index, slack included.
@@ -88,11 +89,7 @@ pub fn stats(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError
 }
 
 fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 * 100.0 / whole as f64
-    }
+    ratio(part, whole) * 100.0
 }
 
 /// `MEMORY DOCTOR`

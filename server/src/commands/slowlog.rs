@@ -24,8 +24,7 @@ pub fn get(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandErro
         reply.integer(entry.id.cast_signed());
         reply.integer(entry.unix_seconds.cast_signed());
         reply.integer(entry.us.cast_signed());
-        reply.array(entry.args.len());
-        entry.args.iter().for_each(|argument| reply.bulk(argument));
+        reply.bulk_array(&entry.args);
         reply.bulk(entry.peer.as_bytes());
         reply.bulk(&entry.client_name);
     }

@@ -4,10 +4,11 @@
 
 use super::lines::Lines;
 use crate::command::{CommandEntry, Cx, commands};
+use crate::ratio::ratio;
 use crate::stats::{CommandTotals, Metric, Totals};
 
 /// The percentiles that latencystats tells, as in Redis.
-const PERCENTILES: [(&str, f64); 3] = [("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9)];
+const PERCENTILES: [(&str, u64); 3] = [("p50", 500), ("p99", 990), ("p99.9", 999)];
 
 pub(super) fn stats(cx: &Cx, lines: &mut Lines) {
     let totals = cx.shared.totals();
@@ -59,7 +60,7 @@ pub(super) fn stats(cx: &Cx, lines: &mut Lines) {
 }
 
 fn kib(bytes: u64) -> String {
-    format!("{:.2}", bytes as f64 / 1024.0)
+    format!("{:.2}", ratio(bytes, 1024))
 }
 
 /// All commands and subcommands that were asked for, with their sums.
@@ -80,11 +81,7 @@ pub(super) fn command_stats(cx: &Cx, lines: &mut Lines) {
             failed,
             histogram: _,
         } = totals;
-        let mean = if *calls == 0 {
-            0.0
-        } else {
-            *us as f64 / *calls as f64
-        };
+        let mean = ratio(*us, *calls);
         let value = format!(
             "calls={calls},usec={us},usec_per_call={mean:.2},rejected_calls={rejected},\
              failed_calls={failed}"
@@ -109,7 +106,7 @@ pub(super) fn latency_stats(cx: &Cx, lines: &mut Lines) {
             continue;
         };
         let values = PERCENTILES
-            .map(|(name, percent)| format!("{name}={:.3}", histogram.percentile(percent) as f64));
+            .map(|(name, per_mille)| format!("{name}={}.000", histogram.percentile(per_mille)));
         let name = format!("latency_percentiles_usec_{}", entry.full_name);
         lines.field(&name, values.join(","));
     }

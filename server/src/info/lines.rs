@@ -4,6 +4,8 @@
 
 use std::fmt::{Display, Write};
 
+use crate::ratio::ratio;
+
 /// Lines of INFO.
 #[derive(Debug, Default)]
 pub(super) struct Lines(String);
@@ -42,13 +44,9 @@ pub(super) fn human(bytes: u64) -> String {
     if bytes < 1024 {
         return format!("{bytes}B");
     }
-    let mut value = bytes as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.2}{}", UNITS[unit])
+    let unit = (bytes.ilog2() / 10).min(UNITS.len() as u32 - 1);
+    let value = ratio(bytes, 1 << (unit * 10));
+    format!("{value:.2}{}", UNITS[unit as usize])
 }
 
 #[cfg(test)]

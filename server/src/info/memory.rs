@@ -7,6 +7,7 @@ use super::lines::Lines;
 use super::process;
 use crate::command::Cx;
 use crate::config::Setting;
+use crate::ratio::ratio;
 use crate::shared::Shared;
 
 /// What DRAM is used for, in bytes.
@@ -126,7 +127,7 @@ pub(super) fn memory(cx: &Cx, lines: &mut Lines) {
         "used_memory_index_huge_pages",
         figures.index_huge_page_bytes,
     );
-    let a_key = figures.index_bytes as f64 / (figures.keys.max(1)) as f64;
+    let a_key = ratio(figures.index_bytes, figures.keys);
     lines.field("used_memory_index_per_key", format_args!("{a_key:.2}"));
     lines.bytes("used_memory_cache", figures.cache_bytes);
     lines.field("used_memory_write_buffers", figures.write_buffer_bytes);
@@ -146,8 +147,11 @@ pub(super) fn memory(cx: &Cx, lines: &mut Lines) {
         .config
         .read(|config| config.memory.maxmemory_policy.text());
     lines.field("maxmemory_policy", policy);
-    let ratio = figures.resident_bytes as f64 / used.max(1) as f64;
-    lines.field("mem_fragmentation_ratio", format_args!("{ratio:.2}"));
+    let fragmentation = ratio(figures.resident_bytes, used);
+    lines.field(
+        "mem_fragmentation_ratio",
+        format_args!("{fragmentation:.2}"),
+    );
     let difference = figures.resident_bytes.cast_signed() - used.cast_signed();
     lines.field("mem_fragmentation_bytes", difference);
     lines.field("mem_not_counted_for_evict", 0);
@@ -162,11 +166,7 @@ pub(super) fn memory(cx: &Cx, lines: &mut Lines) {
 }
 
 fn percent(part: u64, whole: u64) -> String {
-    let share = if whole == 0 {
-        0.0
-    } else {
-        part as f64 * 100.0 / whole as f64
-    };
+    let share = ratio(part, whole) * 100.0;
     format!("{share:.2}%")
 }
 

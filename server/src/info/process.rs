@@ -4,7 +4,8 @@
 
 use std::fs;
 
-use nix::sys::resource::{Usage, UsageWho, getrusage};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeVal, TimeValLike};
 use nix::unistd::{SysconfVar, sysconf};
 
 /// Bytes of a page where the kernel does not tell.
@@ -37,27 +38,26 @@ pub(super) fn machine_bytes() -> u64 {
         * 1024
 }
 
-/// Processor time so far, in seconds.
+/// Processor time so far, in microseconds.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct CpuSeconds {
-    pub(super) system: f64,
-    pub(super) user: f64,
+pub(super) struct CpuTime {
+    pub(super) system_us: u64,
+    pub(super) user_us: u64,
 }
 
 /// Processor time of the process, or of its children.
-pub(super) fn cpu_seconds(who: UsageWho) -> CpuSeconds {
+pub(super) fn cpu_time(who: UsageWho) -> CpuTime {
     let Ok(usage) = getrusage(who) else {
-        return CpuSeconds::default();
+        return CpuTime::default();
     };
-    CpuSeconds {
-        system: seconds(&usage, Usage::system_time),
-        user: seconds(&usage, Usage::user_time),
+    CpuTime {
+        system_us: micros(usage.system_time()),
+        user_us: micros(usage.user_time()),
     }
 }
 
-fn seconds(usage: &Usage, part: impl Fn(&Usage) -> nix::sys::time::TimeVal) -> f64 {
-    let time = part(usage);
-    time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
+fn micros(time: TimeVal) -> u64 {
+    time.num_microseconds().unsigned_abs()
 }
 
 /// The kernel's name and version.

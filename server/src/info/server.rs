@@ -110,14 +110,17 @@ pub(super) fn replication(cx: &Cx, lines: &mut Lines) {
 }
 
 pub(super) fn cpu(lines: &mut Lines) {
-    let own = process::cpu_seconds(UsageWho::RUSAGE_SELF);
-    let children = process::cpu_seconds(UsageWho::RUSAGE_CHILDREN);
-    for (name, seconds) in [
-        ("used_cpu_sys", own.system),
-        ("used_cpu_user", own.user),
-        ("used_cpu_sys_children", children.system),
-        ("used_cpu_user_children", children.user),
+    let own = process::cpu_time(UsageWho::RUSAGE_SELF);
+    let children = process::cpu_time(UsageWho::RUSAGE_CHILDREN);
+    for (name, us) in [
+        ("used_cpu_sys", own.system_us),
+        ("used_cpu_user", own.user_us),
+        ("used_cpu_sys_children", children.system_us),
+        ("used_cpu_user_children", children.user_us),
     ] {
-        lines.field(name, format_args!("{seconds:.6}"));
+        lines.field(
+            name,
+            format_args!("{}.{:06}", us / 1_000_000, us % 1_000_000),
+        );
     }
 }

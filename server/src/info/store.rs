@@ -7,13 +7,14 @@ use cellar_storage::Db;
 use super::lines::Lines;
 use crate::command::Cx;
 use crate::config::Setting;
+use crate::ratio::ratio;
 
 pub(super) fn persistence(cx: &Cx, lines: &mut Lines) {
     let stats = cx.store.store().stats();
     let last_save_ms = stats
         .last_sync_unix_ms
         .max(cx.shared.identity.started_unix_ms);
-    let status = if stats.latched { "err" } else { "ok" };
+    let outcome = if stats.latched { "err" } else { "ok" };
     let at_risk = stats.lsn_published.saturating_sub(stats.lsn_durable);
     lines.field("loading", u8::from(stats.loading));
     if stats.loading {
@@ -23,7 +24,7 @@ pub(super) fn persistence(cx: &Cx, lines: &mut Lines) {
     lines.field("rdb_changes_since_last_save", at_risk);
     lines.field("rdb_bgsave_in_progress", 0);
     lines.field("rdb_last_save_time", last_save_ms / 1000);
-    lines.field("rdb_last_bgsave_status", status);
+    lines.field("rdb_last_bgsave_status", outcome);
     lines.field("rdb_last_bgsave_time_sec", -1);
     lines.field("rdb_current_bgsave_time_sec", -1);
     lines.field("aof_enabled", 1);
@@ -32,7 +33,7 @@ pub(super) fn persistence(cx: &Cx, lines: &mut Lines) {
     lines.field("aof_last_rewrite_time_sec", -1);
     lines.field("aof_current_rewrite_time_sec", -1);
     lines.field("aof_last_bgrewrite_status", "ok");
-    lines.field("aof_last_write_status", status);
+    lines.field("aof_last_write_status", outcome);
     let level = cx
         .shared
         .config
@@ -84,8 +85,7 @@ pub(super) fn device(cx: &Cx, lines: &mut Lines) {
     ] {
         lines.field(name, value);
     }
-    let user_bytes = stats.user_bytes_written.max(1) as f64;
-    let amplification = stats.device_written_bytes as f64 / user_bytes;
+    let amplification = ratio(stats.device_written_bytes, stats.user_bytes_written);
     lines.field("write_amplification", format_args!("{amplification:.2}"));
 }
 

@@ -156,9 +156,9 @@ impl Client {
     pub fn send(&self, message: Bytes, limit: OutputLimit, now_us: u64) {
         let waiting = self.inbox.lock().push(message) as u64;
         if self.exceeds(waiting, limit, now_us) {
-            self.kill()
+            self.kill();
         } else {
-            self.signal.raise(Event::Inbox)
+            self.signal.raise(Event::Inbox);
         }
     }
 
