@@ -2,6 +2,8 @@
 //!
 //! Owns the ids' layout.
 
+use std::fmt::Write;
+
 use cellar_storage::Clock;
 use parking_lot::Mutex;
 
@@ -52,7 +54,7 @@ fn id(mut seed: u64) -> String {
         let mut word = seed;
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        digits.push_str(&format!("{:016x}", word ^ (word >> 31)));
+        write!(digits, "{:016x}", word ^ (word >> 31)).expect("a string takes everything");
     }
     digits.truncate(ID_DIGIT_COUNT);
     digits

@@ -102,7 +102,7 @@ fn bind_address(text: &str, network: &Network) -> Result<Option<TcpListener>, Li
             .parse()
             .map_err(|_| ListenError::Address(text.to_owned()))?,
     };
-    let address = SocketAddr::new(ip, network.port.get() as u16);
+    let address = SocketAddr::new(ip, network.port.get().unsigned_abs() as u16);
     match bind_tcp(address, network.tcp_backlog.get() as i32) {
         Ok(listener) => Ok(Some(listener)),
         Err(cause) if is_optional && cause.kind() == io::ErrorKind::AddrNotAvailable => Ok(None),

@@ -3,6 +3,7 @@
 //! Owns nothing of its own but the parts' place. Everything in it is atomic or behind a short
 //! lock. Must never be locked across an await.
 
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use cellar_storage::{Clock, Store};
@@ -48,6 +49,7 @@ pub struct Shared {
     pub rates: Rates,
     store: OnceLock<Arc<Store>>,
     log_level: OnceLock<LevelHandle>,
+    memory_peak_bytes: AtomicU64,
     /// One for each worker, and the last for the control thread.
     stats: Vec<Arc<WorkerStats>>,
     /// The sums at the last CONFIG RESETSTAT.
@@ -72,6 +74,7 @@ impl Shared {
             rates: Rates::default(),
             store: OnceLock::new(),
             log_level: OnceLock::new(),
+            memory_peak_bytes: AtomicU64::new(0),
             stats: stats.collect(),
             baseline: Mutex::default(),
         }
@@ -80,7 +83,7 @@ impl Shared {
     /// How many databases SELECT offers.
     pub fn database_count(&self) -> u8 {
         self.config
-            .read(|config| config.storage.databases.get() as u8)
+            .read(|config| config.storage.databases.get().unsigned_abs() as u8)
     }
 
     /// Bytes of one argument and of one string value at most (`proto-max-bulk-len`).
@@ -137,6 +140,11 @@ impl Shared {
     /// Whether a write or flush failed, so that nothing is promised any more.
     pub fn is_latched(&self) -> bool {
         self.store().is_some_and(|store| store.stats().latched)
+    }
+
+    /// Notes how much memory is used; returns the most that ever was.
+    pub fn note_memory(&self, bytes: u64) -> u64 {
+        self.memory_peak_bytes.fetch_max(bytes, Relaxed).max(bytes)
     }
 
     /// Remembers how to change what the log tells; called once, by the binary.

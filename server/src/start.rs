@@ -48,6 +48,14 @@ pub struct Server {
     control: JoinHandle<std::io::Result<Ended>>,
 }
 
+/// What the store is opened with.
+#[derive(Clone)]
+struct Opening {
+    config: Config,
+    clock: Arc<dyn Clock>,
+    seed: [u8; 32],
+}
+
 /// What a worker thread is given.
 struct WorkerSeat {
     index: usize,
@@ -86,7 +94,12 @@ impl Server {
                 is_pinned,
             });
         }
-        let workers = start_workers(seats, config, clock, seed)?;
+        let opening = Opening {
+            config,
+            clock,
+            seed,
+        };
+        let workers = start_workers(seats, &opening)?;
         let addresses = listeners.addresses();
         let for_control = Arc::clone(&shared);
         let control = std::thread::Builder::new()
@@ -141,14 +154,12 @@ pub fn worker_count(config: &Config) -> usize {
 /// Starts all workers: the first opens the store, the others follow.
 fn start_workers(
     seats: Vec<WorkerSeat>,
-    config: Config,
-    clock: Arc<dyn Clock>,
-    seed: [u8; 32],
+    opening: &Opening,
 ) -> Result<Vec<JoinHandle<()>>, StartError> {
     let (report, reports) = std_mpsc::channel();
     let mut threads = Vec::new();
     for seat in seats {
-        let open = (seat.index == 0).then(|| (config.clone(), Arc::clone(&clock), seed));
+        let open = (seat.index == 0).then(|| opening.clone());
         let report = report.clone();
         let name = format!("cellar-worker-{}", seat.index);
         let life = move || match runtime() {
@@ -168,11 +179,11 @@ fn start_workers(
 /// A worker's whole life: the first one opens the store for all of them.
 async fn live(
     seat: WorkerSeat,
-    open: Option<(Config, Arc<dyn Clock>, [u8; 32])>,
+    opening: Option<Opening>,
     report: std_mpsc::Sender<Result<(), StartError>>,
 ) {
-    if let Some((config, clock, seed)) = open
-        && let Err(error) = open_store(&seat.shared, &config, clock, seed).await
+    if let Some(opening) = opening
+        && let Err(error) = open_store(&seat.shared, opening).await
     {
         // the starter waits for this report
         drop(report.send(Err(error)));
@@ -183,12 +194,12 @@ async fn live(
     work(seat).await;
 }
 
-async fn open_store(
-    shared: &Shared,
-    config: &Config,
-    clock: Arc<dyn Clock>,
-    seed: [u8; 32],
-) -> Result<(), StartError> {
+async fn open_store(shared: &Shared, opening: Opening) -> Result<(), StartError> {
+    let Opening {
+        config,
+        clock,
+        seed,
+    } = opening;
     let options = StoreOptions {
         worker_count: shared.worker_count(),
         segment_bytes: config.storage.segment_size.get() as u32,
@@ -197,7 +208,7 @@ async fn open_store(
         value_cache_bytes: config.memory.value_cache.get(),
         progress: Arc::default(),
     };
-    let devices = devices::open(config, &clock).map_err(StartError::Store)?;
+    let devices = devices::open(&config, &clock).map_err(StartError::Store)?;
     let store = Store::open(options, devices, clock, seed)
         .await
         .map_err(|error| StartError::Store(error.to_string()))?;
@@ -267,8 +278,9 @@ async fn work(seat: WorkerSeat) {
                 if let Err(error) = &outcome {
                     tracing::error!("closing the store failed: {error}");
                 }
-                // the control thread waits for this
-                drop(done.send(outcome.is_ok()));
+                if done.send(outcome.is_ok()).is_err() {
+                    tracing::warn!("nobody waits for the store's closing");
+                }
             }
         }
     }

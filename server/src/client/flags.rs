@@ -12,6 +12,8 @@ pub enum ClientFlag {
     Monitor,
     /// It waits in a blocking command or for the end of CLIENT PAUSE.
     Blocked,
+    /// It waits in a blocking command, which CLIENT UNBLOCK can end.
+    Unblockable,
     /// It closes once its replies are written.
     CloseAfterReply,
     /// It closes as soon as possible.
@@ -26,9 +28,10 @@ pub enum ClientFlag {
 
 impl ClientFlag {
     /// All of them, in the order in which CLIENT LIST prints them.
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Monitor,
         Self::Blocked,
+        Self::Unblockable,
         Self::CloseAfterReply,
         Self::CloseAsap,
         Self::UnixSocket,
@@ -36,15 +39,17 @@ impl ClientFlag {
         Self::NoTouch,
     ];
 
-    const fn letter(self) -> char {
+    /// The letter that CLIENT LIST prints, if it prints one.
+    const fn letter(self) -> Option<char> {
         match self {
-            Self::Monitor => 'O',
-            Self::Blocked => 'b',
-            Self::CloseAfterReply => 'c',
-            Self::CloseAsap => 'A',
-            Self::UnixSocket => 'U',
-            Self::NoEvict => 'e',
-            Self::NoTouch => 'T',
+            Self::Monitor => Some('O'),
+            Self::Blocked => Some('b'),
+            Self::Unblockable => None,
+            Self::CloseAfterReply => Some('c'),
+            Self::CloseAsap => Some('A'),
+            Self::UnixSocket => Some('U'),
+            Self::NoEvict => Some('e'),
+            Self::NoTouch => Some('T'),
         }
     }
 }
@@ -75,7 +80,7 @@ impl ClientFlags {
         let letters: String = ClientFlag::ALL
             .into_iter()
             .filter(|flag| self.has(*flag))
-            .map(ClientFlag::letter)
+            .filter_map(ClientFlag::letter)
             .collect();
         if letters.is_empty() {
             "N".into()

@@ -3,14 +3,14 @@
 //! Owns the registry and what is shared of one client. What only its own worker needs is in
 //! `session`. Must never touch a socket.
 
-mod client;
 mod flags;
 mod inbox;
+mod peer;
 mod registry;
 mod signal;
 
-pub use client::{Address, BufferSizes, Client, Labels};
 pub use flags::{ClientFlag, ClientFlags};
 pub use inbox::Inbox;
+pub use peer::{Address, BufferSizes, Client, Labels};
 pub use registry::Registry;
 pub use signal::{Event, Signal};

@@ -16,11 +16,14 @@ const UNKNOWN_BYTES_MAX: usize = 128;
 /// The command or subcommand that a request names.
 pub fn resolve(args: &Args) -> Result<&'static CommandEntry, CommandError> {
     let entry = find(&args[0]).ok_or_else(|| unknown_command(args))?;
-    if !matches!(entry.spec.handler, Handler::Subcommands) {
+    if entry.subcommands.is_empty() {
         return Ok(entry);
     }
     let Some(name) = args.get(1) else {
-        return Err(CommandError::arity(entry.full_name.as_str()));
+        return match entry.spec.handler {
+            Handler::Subcommands => Err(CommandError::arity(entry.full_name.as_str())),
+            Handler::Now(_) | Handler::Try(..) | Handler::Wait(_) => Ok(entry),
+        };
     };
     entry
         .subcommand(name)

@@ -2,6 +2,7 @@
 //!
 //! Owns dispatch and the one const table. Must never touch a socket.
 
+mod arguments;
 mod cx;
 mod dispatch;
 mod error;
@@ -13,6 +14,7 @@ mod redact;
 mod spec;
 pub mod table;
 
+pub use arguments::{Argument, arguments_of};
 pub use cx::Cx;
 pub use dispatch::{admit, required_lsn, resolve};
 pub use error::CommandError;

@@ -2,7 +2,7 @@
 //!
 //! Owns the row's shape and its const builder, so that a row states only what is not usual.
 
-use super::{Acl, AclSet, Flag, Flags, Handler, KeySpec};
+use super::{Acl, AclSet, FindKeys, Flag, Flags, Handler, KeySpec};
 
 /// The group of commands that COMMAND DOCS and the documentation sort by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,7 +70,7 @@ impl CommandSpec {
             arity,
             handler,
             flags: Flags::of(&[]),
-            acl: AclSet::of(&[]),
+            acl: AclSet::of(&[]).with_implied(Flags::of(&[])),
             keys: &[],
             group,
             since: "1.0.0",
@@ -82,11 +82,17 @@ impl CommandSpec {
         }
     }
 
+    /// Its subcommands, beside what it does without one.
+    #[must_use]
+    pub const fn subcommands(mut self, rows: &'static [Self]) -> Self {
+        self.subcommands = rows;
+        self
+    }
+
     /// A command that only has subcommands.
     pub const fn container(name: &'static str, group: Group, rows: &'static [Self]) -> Self {
         let mut spec = Self::new(name, -2, group, Handler::Subcommands);
         spec.subcommands = rows;
-        spec.acl = spec.acl.with_implied(spec.flags);
         spec
     }
 
@@ -131,6 +137,26 @@ impl CommandSpec {
     pub const fn tips(mut self, tips: &'static [&'static str]) -> Self {
         self.tips = tips;
         self
+    }
+
+    /// First key, last key and step as Redis told keys before it had key specifications: the
+    /// smallest range around all of them, zeros where there is none.
+    pub fn key_range(&self) -> (isize, isize, isize) {
+        let mut range: Option<(isize, isize, isize)> = None;
+        for keys in self.keys {
+            let FindKeys::Range { last, step } = keys.find else {
+                return (0, 0, 0);
+            };
+            let last = if last < 0 { last } else { keys.first + last };
+            range = Some(match range {
+                None => (keys.first, last, step),
+                Some((first, before, _)) if before < 0 || last < 0 => {
+                    (first.min(keys.first), before.min(last), 1)
+                }
+                Some((first, before, _)) => (first.min(keys.first), before.max(last), 1),
+            });
+        }
+        range.unwrap_or((0, 0, 0))
     }
 
     /// Whether a request of `count` arguments (the name included) fits.

@@ -135,12 +135,11 @@ impl FileReader<'_> {
         let key = name.get_ref().as_ref();
         let option = OPTIONS.iter().find(|option| option.name == key);
         let Some(option) = option.filter(|option| option.section == section) else {
-            let hint = match option {
-                Some(option) => format!(" in [{section}]: it belongs in [{}]", option.section),
-                None => {
-                    let names = OPTIONS.iter().filter(|option| option.section == section);
-                    format!(" in [{section}]{}", one_of(names.map(|option| option.name)))
-                }
+            let hint = if let Some(option) = option {
+                format!(" in [{section}]: it belongs in [{}]", option.section)
+            } else {
+                let names = OPTIONS.iter().filter(|option| option.section == section);
+                format!(" in [{section}]{}", one_of(names.map(|option| option.name)))
             };
             return Err(self.unknown(name, "key", hint));
         };
@@ -174,11 +173,7 @@ fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// The line, from 1, in which the byte at `offset` stands.
 fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes()[..offset.min(text.len())]
-        .iter()
-        .filter(|byte| **byte == b'\n')
-        .count()
-        + 1
+    text[..offset.min(text.len())].matches('\n').count() + 1
 }
 
 #[cfg(test)]
@@ -217,11 +212,11 @@ mod tests {
         );
         check(
             "[network]\nport = [1]\n",
-            "c.toml:2: network.port: a array cannot stand here",
+            "c.toml:2: network.port: a value of type array cannot stand here",
         );
         check(
             "[memory]\nmaxmemory = \"1 gib\"\n",
-            "c.toml:2: memory.maxmemory: argument must be a memory value, such as 512mb or 1gb",
+            "c.toml:2: memory.maxmemory: argument must be a memory value",
         );
         check(
             "[memory]\nmaxmemory-policy = \"allkeys-lru\"\n",

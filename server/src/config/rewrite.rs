@@ -55,7 +55,7 @@ pub fn rewrite(text: &str, config: &Config) -> Result<String, RewriteError> {
                     text: format!("{lead}{missing}"),
                 });
             }
-            None => appended.push_str(&format!("\n[{}]\n{missing}", section.name)),
+            None => append_section(&mut appended, section.name, &missing),
         }
     }
     let out = apply(text, edits) + &appended;
@@ -99,6 +99,10 @@ fn replace(text: &str, range: Range<usize>, option: &OptionSpec, config: &Config
 fn push_option(out: &mut String, option: &OptionSpec, config: &Config) {
     let value = (option.get)(config).toml();
     writeln!(out, "{} = {value}", option.name).expect("a string takes everything");
+}
+
+fn append_section(out: &mut String, name: &str, options: &str) {
+    write!(out, "\n[{name}]\n{options}").expect("a string takes everything");
 }
 
 /// The offset after the line in which `offset` stands.

@@ -24,7 +24,10 @@ pub trait Setting {
             DeValue::Integer(integer) => self.set(&integer.to_string()),
             DeValue::Boolean(flag) => self.set(if *flag { "yes" } else { "no" }),
             DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => {
-                Err(format!("a {} cannot stand here", value.type_str()))
+                Err(format!(
+                    "a value of type {} cannot stand here",
+                    value.type_str()
+                ))
             }
         }
     }
@@ -159,8 +162,7 @@ impl<const MIN: u64, const MAX: u64> Setting for Size<MIN, MAX> {
     }
 
     fn set(&mut self, text: &str) -> Result<(), String> {
-        let bytes =
-            parse_size(text).ok_or("argument must be a memory value, such as 512mb or 1gb")?;
+        let bytes = parse_size(text).ok_or("argument must be a memory value")?;
         if !(MIN..=MAX).contains(&bytes) {
             let (min, max) = (size_text(MIN), size_text(MAX));
             return Err(format!(

@@ -38,34 +38,58 @@ pub(super) struct Account {
 impl Connection {
     /// Runs the request in `args`.
     pub(super) async fn execute(&mut self) -> Result<(), Closed> {
-        let entry = match resolve(&self.args) {
-            Ok(entry) => entry,
-            Err(error) => return Ok(self.reject(None, &error)),
+        let Some(entry) = self.choose() else {
+            return Ok(());
         };
-        if let Err(error) = admit(&self.cx, entry, &self.args) {
-            return Ok(self.reject(Some(entry), &error));
-        }
-        let is_write =
-            entry.spec.flags.has(Flag::Write) || entry.spec.flags.has(Flag::MayReplicate);
+        let flags = entry.spec.flags;
+        let is_write = flags.has(Flag::Write) || flags.has(Flag::MayReplicate);
         if self.cx.shared.pause.may_hold(is_write) {
             self.wait_for_pause_end(is_write).await?;
         }
+        let account = self.open_account(entry);
+        match self.run_now(account) {
+            Some(running) => self.drive(running).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The command that the request in `args` names, if it may run; else the request is answered
+    /// with the reason.
+    fn choose(&mut self) -> Option<&'static CommandEntry> {
+        let entry = match resolve(&self.args) {
+            Ok(entry) => entry,
+            Err(error) => {
+                self.reject(None, &error);
+                return None;
+            }
+        };
+        if let Err(error) = admit(&self.cx, entry, &self.args) {
+            self.reject(Some(entry), &error);
+            return None;
+        }
+        Some(entry)
+    }
+
+    fn open_account(&mut self, entry: &'static CommandEntry) -> Account {
         self.cx.next_command();
         self.client.note_command(entry, self.now_us);
         if self.cx.shared.monitors.is_any() {
             self.tell_monitors(entry);
         }
-        let account = Account {
+        let mode = self.cx.session.reply_mode();
+        let is_answered = matches!(mode, ReplyMode::On | ReplyMode::SkipNext);
+        Account {
             entry,
             started_us: self.now_us,
-            is_answered: matches!(
-                self.cx.session.reply_mode(),
-                ReplyMode::On | ReplyMode::SkipNext
-            ),
-        };
+            is_answered,
+        }
+    }
+
+    /// Runs the request as far as it goes without waiting; what is left of it, if anything.
+    fn run_now(&mut self, account: Account) -> Option<Running> {
         let reply = self.replies.tail(self.cx.session.protocol());
         let mark = reply.mark();
-        let outcome = match entry.spec.handler {
+        let outcome = match account.entry.spec.handler {
             Handler::Now(run) => run(&self.cx, &self.args, reply).map(|()| Attempt::Done),
             Handler::Try(run, _) => run(&self.cx, &self.args, reply),
             Handler::Wait(_) => Ok(Attempt::Wait),
@@ -75,18 +99,13 @@ impl Connection {
             Ok(Attempt::Done) => None,
             Ok(Attempt::Later(future)) => {
                 let args = std::mem::take(&mut self.args);
-                return self
-                    .drive(Running {
-                        future,
-                        account,
-                        args,
-                    })
-                    .await;
+                return Some(Running {
+                    future,
+                    account,
+                    args,
+                });
             }
-            Ok(Attempt::Wait) => {
-                let running = self.start(account);
-                return self.drive(running).await;
-            }
+            Ok(Attempt::Wait) => return Some(self.start(account)),
             Err(error) => {
                 let text = error.to_string();
                 reply.truncate(mark);
@@ -95,16 +114,16 @@ impl Connection {
             }
         };
         let is_answered = self.settle_reply_mode(account.is_answered);
-        if !is_answered {
-            self.replies.tail(self.cx.session.protocol()).truncate(mark);
-        }
-        let lsn = self.required_lsn(entry, &self.args);
+        let lsn = self.required_lsn(account.entry, &self.args);
         let batch = self.replies.tail_batch();
+        if !is_answered {
+            batch.reply.truncate(mark);
+        }
         batch.count += usize::from(is_answered);
         batch.require(lsn);
         self.now_us = self.cx.shared.clock.monotonic_us();
         self.settle_account(account, error.as_deref());
-        Ok(())
+        None
     }
 
     /// Answers a request that is not run.

@@ -7,7 +7,6 @@ use std::future::poll_fn;
 use std::io;
 use std::task::{Context, Poll};
 
-use super::replies::Ended;
 use super::{Closed, Connection};
 use crate::stats::Metric;
 
@@ -15,8 +14,8 @@ use crate::stats::Metric;
 enum Woken {
     /// Bytes came; 0 for the end of them.
     Read(io::Result<usize>),
-    /// The oldest command in flight ended.
-    Ended(Ended),
+    /// A command in flight ended, and its reply is encoded.
+    Ended,
     /// Somebody else wants something.
     Signal,
 }
@@ -30,12 +29,7 @@ impl Connection {
         let woken = poll_fn(|context| self.poll_woken(context)).await;
         match woken {
             Woken::Signal => self.check_signal(),
-            Woken::Ended(ended) => {
-                self.replies.open(&self.worker, self.cx.session.protocol());
-                self.finish(ended, true);
-                self.finish_others().await;
-                Ok(())
-            }
+            Woken::Ended => Ok(()),
             Woken::Read(Ok(0)) if self.replies.is_running() => {
                 self.is_input_closed = true;
                 Ok(())
@@ -45,16 +39,18 @@ impl Connection {
         }
     }
 
-    /// Takes the outcomes of all commands in flight that have ended by now, oldest first.
-    async fn finish_others(&mut self) {
-        while let Some(ended) = poll_fn(|context| match self.replies.poll_oldest(context) {
-            Poll::Ready(ended) => Poll::Ready(Some(ended)),
-            Poll::Pending => Poll::Ready(None),
-        })
-        .await
-        {
+    /// Encodes the replies of all commands in flight that have ended by now, oldest first; false
+    /// where the oldest still runs.
+    fn poll_ended(&mut self, context: &mut Context<'_>) -> bool {
+        let mut is_any = false;
+        while let Poll::Ready(ended) = self.replies.poll_oldest(context) {
+            if !is_any {
+                self.replies.open(&self.worker, self.cx.session.protocol());
+            }
+            is_any = true;
             self.finish(ended, true);
         }
+        is_any
     }
 
     fn poll_woken(&mut self, context: &mut Context<'_>) -> Poll<Woken> {
@@ -62,8 +58,8 @@ impl Connection {
         if self.client.signal().is_raised() {
             return Poll::Ready(Woken::Signal);
         }
-        if let Poll::Ready(ended) = self.replies.poll_oldest(context) {
-            return Poll::Ready(Woken::Ended(ended));
+        if self.poll_ended(context) {
+            return Poll::Ready(Woken::Ended);
         }
         let may_read = !self.is_input_closed && !self.replies.is_full();
         if may_read && !self.cx.session.is_closing() {

@@ -164,6 +164,30 @@ impl ReplyBuf {
         self.header(b'*', len);
     }
 
+    /// An array of binary-safe strings, copied.
+    pub fn bulk_array(&mut self, items: &[impl AsRef<[u8]>]) {
+        self.array(items.len());
+        for item in items {
+            self.bulk(item.as_ref());
+        }
+    }
+
+    /// An array of simple strings.
+    pub fn simple_array(&mut self, lines: &[impl AsRef<str>]) {
+        self.array(lines.len());
+        for line in lines {
+            self.simple(line.as_ref());
+        }
+    }
+
+    /// A set of simple strings.
+    pub fn simple_set(&mut self, words: &[impl AsRef<str>]) {
+        self.set(words.len());
+        for word in words {
+            self.simple(word.as_ref());
+        }
+    }
+
     /// The head of a map; `len` pairs follow.
     pub fn map(&mut self, len: usize) {
         match self.protocol {

@@ -81,9 +81,9 @@ impl HistogramTotals {
         self.0.iter().sum()
     }
 
-    /// The value, in microseconds, that `percent` of the values do not exceed, to an eighth.
-    pub fn percentile(&self, percent: f64) -> u64 {
-        let mut left = (self.count() as f64 * percent / 100.0).ceil() as u64;
+    /// The value, in microseconds, that so many in a thousand do not exceed, to an eighth.
+    pub fn percentile(&self, per_mille: u64) -> u64 {
+        let mut left = (self.count() * per_mille).div_ceil(1000);
         for (bucket, count) in self.0.iter().enumerate() {
             if *count >= left.max(1) {
                 return upper_bound(bucket);
@@ -144,8 +144,8 @@ mod tests {
         let mut totals = HistogramTotals::default();
         totals.add(&histogram);
         assert_eq!(totals.count(), 100);
-        assert!((50..=56).contains(&totals.percentile(50.0)));
-        assert!((99..=111).contains(&totals.percentile(99.0)));
+        assert!((50..=56).contains(&totals.percentile(500)));
+        assert!((99..=111).contains(&totals.percentile(990)));
         let powers = totals.powers();
         assert_eq!(powers.first(), Some(&(1, 1)));
         assert_eq!(powers.last(), Some(&(128, 100)));

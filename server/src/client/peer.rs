@@ -137,6 +137,15 @@ impl Client {
         change(&mut self.labels.lock());
     }
 
+    /// Ends its blocking command; false where it is in none.
+    pub fn unblock(&self, event: Event) -> bool {
+        let is_blocked = self.flags.has(ClientFlag::Unblockable);
+        if is_blocked {
+            self.signal.raise(event);
+        }
+        is_blocked
+    }
+
     /// Closes its connection.
     pub fn kill(&self) {
         self.flags.set(ClientFlag::CloseAsap, true);
@@ -147,9 +156,9 @@ impl Client {
     pub fn send(&self, message: Bytes, limit: OutputLimit, now_us: u64) {
         let waiting = self.inbox.lock().push(message) as u64;
         if self.exceeds(waiting, limit, now_us) {
-            self.kill()
+            self.kill();
         } else {
-            self.signal.raise(Event::Inbox)
+            self.signal.raise(Event::Inbox);
         }
     }
 
