@@ -1,0 +1,323 @@
+//! Hands out runs of `2^n` blocks and takes them back: a buddy allocator over one reservation.
+//!
+//! Owns which blocks are free, and what is taken from the system. Must never write to the first
+//! word of a free block: in the buckets' arena it is a lock that a late thread may still be
+//! looking at.
+//!
+//! Runs smaller than a piece (2 MiB) sit in linked lists through their own memory; whole pieces
+//! sit in ordered sets and are given back to the system.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use parking_lot::Mutex;
+
+use crate::memory::{Memory, PIECE_BYTES};
+
+/// Ends a free list.
+const NONE: u32 = u32::MAX;
+/// Orders of runs: up to 2^31 blocks.
+const ORDERS: usize = 32;
+/// Words of a free block's memory that link it; word 0 stays untouched.
+const NEXT: usize = 2;
+const PREVIOUS: usize = 3;
+/// Free pieces that stay with the index, so that a table that breathes around a piece's edge
+/// does not fault the same 2 MiB in over and over.
+const KEPT_PIECES_MAX: usize = 2;
+
+/// What may be taken from the system, shared by all arenas.
+pub(crate) struct Budget {
+    /// 0 = no bound.
+    bytes_max: AtomicU64,
+    used_bytes: AtomicU64,
+}
+
+impl Budget {
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        Self {
+            bytes_max: AtomicU64::new(bytes_max),
+            used_bytes: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.bytes_max.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_bytes_max(&self, bytes: u64) {
+        self.bytes_max.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes `bytes` whatever the bound.
+    pub(crate) fn charge(&self, bytes: u64) {
+        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn try_charge(&self, bytes: u64) -> bool {
+        let used = self.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let bytes_max = self.bytes_max();
+        let fits = bytes_max == 0 || used <= bytes_max;
+        if !fits {
+            self.refund(bytes);
+        }
+        fits
+    }
+
+    fn refund(&self, bytes: u64) {
+        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What an arena holds, in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct ArenaBytes {
+    /// Taken from the system, bookkeeping included.
+    pub(crate) backed: u64,
+    /// Of these, asked to be on huge pages.
+    pub(crate) huge: u64,
+    /// The allocator's own tables.
+    pub(crate) bookkeeping: u64,
+}
+
+pub(crate) struct Arena<const WORDS: usize> {
+    memory: Memory<WORDS>,
+    /// Boxed, so that its lock shares no cache line with what readers read.
+    free: Box<Mutex<FreeBlocks>>,
+}
+
+struct FreeBlocks {
+    /// First free run of each order below a piece's.
+    lists: [u32; ORDERS],
+    /// Free runs of each order from a piece's upwards, none of their memory taken.
+    whole: [BTreeSet<u32>; ORDERS],
+    /// Free pieces whose memory is taken.
+    kept: Vec<u32>,
+    /// Per piece taken apart: one bit for each pair of buddies, set while exactly one is free.
+    pairs: Vec<Option<Box<[u64]>>>,
+    backed_pieces: u64,
+    mapped_pieces: u64,
+}
+
+impl<const WORDS: usize> Arena<WORDS> {
+    /// The order of a run that fills a piece.
+    pub(crate) const PIECE_ORDER: u32 = (PIECE_BYTES / (WORDS * 4)).ilog2();
+    const PIECE_BLOCKS: u32 = 1 << Self::PIECE_ORDER;
+    /// Bytes of one piece's pair bits: a bit a block.
+    const PAIRS_BYTES: u64 = Self::PIECE_BLOCKS as u64 / 8;
+
+    pub(crate) fn new() -> io::Result<Self> {
+        let memory = Memory::reserve()?;
+        let mut free = FreeBlocks {
+            lists: [NONE; ORDERS],
+            whole: std::array::from_fn(|_| BTreeSet::new()),
+            kept: Vec::with_capacity(KEPT_PIECES_MAX),
+            pairs: Vec::new(),
+            backed_pieces: 0,
+            mapped_pieces: 0,
+        };
+        free.whole[memory.blocks().ilog2() as usize].insert(0);
+        Ok(Self {
+            memory,
+            free: Box::new(Mutex::new(free)),
+        })
+    }
+
+    pub(crate) fn memory(&self) -> &Memory<WORDS> {
+        &self.memory
+    }
+
+    /// A run of `2^order` blocks, aligned to its size; `None` when the bound or the reservation
+    /// is reached. The contents are whatever was left there.
+    pub(crate) fn allocate(&self, order: u32, budget: &Budget) -> Option<u32> {
+        let mut free = self.free.lock();
+        let block = match order.cmp(&Self::PIECE_ORDER) {
+            std::cmp::Ordering::Less => self.take_run(&mut free, order, budget),
+            std::cmp::Ordering::Equal => Self::take_piece(&mut free, budget),
+            std::cmp::Ordering::Greater => Self::take_pieces(&mut free, order, budget),
+        };
+        // Whoever reads what the caller is about to write here, through a stale number, must also
+        // see that the table had let go of it (see `Index::locate`).
+        fence(Ordering::Release);
+        block
+    }
+
+    /// Takes back a run that `allocate` returned.
+    pub(crate) fn free(&self, block: u32, order: u32, budget: &Budget) {
+        let mut free = self.free.lock();
+        fence(Ordering::Release);
+        let (block, order) = self.join(&mut free, block, order);
+        if order < Self::PIECE_ORDER {
+            self.push(&mut free, block, order);
+            free.set_pair(Self::pair(block, order), true);
+        } else if order == Self::PIECE_ORDER && free.kept.len() < KEPT_PIECES_MAX {
+            free.kept.push(block);
+        } else {
+            self.give_back(&mut free, block, order, budget);
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> ArenaBytes {
+        let free = self.free.lock();
+        let pieces_bytes = free.backed_pieces * PIECE_BYTES as u64;
+        let bookkeeping = free.mapped_pieces * Self::PAIRS_BYTES;
+        let huge = if self.memory.huge_pages() {
+            pieces_bytes
+        } else {
+            0
+        };
+        ArenaBytes {
+            backed: pieces_bytes + bookkeeping,
+            huge,
+            bookkeeping,
+        }
+    }
+
+    fn take_run(&self, free: &mut FreeBlocks, order: u32, budget: &Budget) -> Option<u32> {
+        let listed = (order..Self::PIECE_ORDER).find(|&o| free.lists[o as usize] != NONE);
+        let (block, mut have) = if let Some(found) = listed {
+            let block = free.lists[found as usize];
+            self.unlink(free, block, found);
+            (block, found)
+        } else {
+            let piece = Self::take_piece(free, budget)?;
+            Self::map_pairs(free, piece, budget);
+            (piece, Self::PIECE_ORDER)
+        };
+        while have > order {
+            have -= 1;
+            let upper = block + (1 << have);
+            self.push(free, upper, have);
+            free.set_pair(Self::pair(upper, have), true);
+        }
+        Some(block)
+    }
+
+    fn take_piece(free: &mut FreeBlocks, budget: &Budget) -> Option<u32> {
+        free.kept
+            .pop()
+            .or_else(|| Self::take_pieces(free, Self::PIECE_ORDER, budget))
+    }
+
+    /// A run of whole pieces, the lowest that fits, so that the upper ones may go back.
+    fn take_pieces(free: &mut FreeBlocks, order: u32, budget: &Budget) -> Option<u32> {
+        let found = (order as usize..ORDERS).find(|&o| !free.whole[o].is_empty())?;
+        let pieces = 1_u64 << (order - Self::PIECE_ORDER);
+        if !budget.try_charge(pieces * PIECE_BYTES as u64) {
+            return None;
+        }
+        let block = free.whole[found]
+            .pop_first()
+            .expect("just seen not to be empty");
+        for half in order as usize..found {
+            free.whole[half].insert(block + (1 << half));
+        }
+        free.backed_pieces += pieces;
+        Some(block)
+    }
+
+    /// Joins a run being freed with its free buddies, up to a piece.
+    fn join(&self, free: &mut FreeBlocks, mut block: u32, mut order: u32) -> (u32, u32) {
+        while order < Self::PIECE_ORDER {
+            let pair = Self::pair(block, order);
+            if !free.pair_is_set(pair) {
+                break;
+            }
+            self.unlink(free, block ^ (1 << order), order);
+            block &= !(1 << order);
+            order += 1;
+        }
+        (block, order)
+    }
+
+    fn give_back(&self, free: &mut FreeBlocks, block: u32, order: u32, budget: &Budget) {
+        let pieces = 1_u64 << (order - Self::PIECE_ORDER);
+        self.memory.release(block, 1 << order);
+        budget.refund(pieces * PIECE_BYTES as u64);
+        free.backed_pieces -= pieces;
+        if order == Self::PIECE_ORDER {
+            Self::unmap_pairs(free, block, budget);
+        }
+        let (mut block, mut order) = (block, order as usize);
+        while order + 1 < ORDERS && free.whole[order].remove(&(block ^ (1 << order))) {
+            block &= !(1 << order);
+            order += 1;
+        }
+        free.whole[order].insert(block);
+    }
+
+    fn map_pairs(free: &mut FreeBlocks, block: u32, budget: &Budget) {
+        let piece = (block >> Self::PIECE_ORDER) as usize;
+        if free.pairs.len() <= piece {
+            free.pairs.resize(piece + 1, None);
+        }
+        if free.pairs[piece].is_none() {
+            let words = (Self::PAIRS_BYTES / 8) as usize;
+            free.pairs[piece] = Some(vec![0; words].into_boxed_slice());
+            free.mapped_pieces += 1;
+            budget.charge(Self::PAIRS_BYTES);
+        }
+    }
+
+    fn unmap_pairs(free: &mut FreeBlocks, block: u32, budget: &Budget) {
+        let piece = (block >> Self::PIECE_ORDER) as usize;
+        if free.pairs.get_mut(piece).and_then(Option::take).is_some() {
+            free.mapped_pieces -= 1;
+            budget.refund(Self::PAIRS_BYTES);
+        }
+    }
+
+    /// Where the bit of `block` and its buddy stands: which piece, which bit. A piece of `2^p`
+    /// blocks has `2^(p-1)` pairs of order 0, half as many of order 1, and so on.
+    fn pair(block: u32, order: u32) -> (usize, u32) {
+        let piece = (block >> Self::PIECE_ORDER) as usize;
+        let within = (block & (Self::PIECE_BLOCKS - 1)) >> (order + 1);
+        let before = Self::PIECE_BLOCKS - (Self::PIECE_BLOCKS >> order);
+        (piece, before + within)
+    }
+
+    fn push(&self, free: &mut FreeBlocks, block: u32, order: u32) {
+        let next = std::mem::replace(&mut free.lists[order as usize], block);
+        let words = self.memory.block(block);
+        words[NEXT].store(next, Ordering::Relaxed);
+        words[PREVIOUS].store(NONE, Ordering::Relaxed);
+        if next != NONE {
+            self.memory.block(next)[PREVIOUS].store(block, Ordering::Relaxed);
+        }
+    }
+
+    fn unlink(&self, free: &mut FreeBlocks, block: u32, order: u32) {
+        let words = self.memory.block(block);
+        let next = words[NEXT].load(Ordering::Relaxed);
+        let previous = words[PREVIOUS].load(Ordering::Relaxed);
+        if next != NONE {
+            self.memory.block(next)[PREVIOUS].store(previous, Ordering::Relaxed);
+        }
+        if previous == NONE {
+            free.lists[order as usize] = next;
+        } else {
+            self.memory.block(previous)[NEXT].store(next, Ordering::Relaxed);
+        }
+        free.set_pair(Self::pair(block, order), false);
+    }
+}
+
+impl FreeBlocks {
+    fn pair_is_set(&self, (piece, bit): (usize, u32)) -> bool {
+        self.pair_bits(piece)[bit as usize / 64] >> (bit % 64) & 1 == 1
+    }
+
+    fn set_pair(&mut self, (piece, bit): (usize, u32), value: bool) {
+        let bits = self.pairs[piece]
+            .as_deref_mut()
+            .expect("a piece taken apart has pair bits");
+        let word = &mut bits[bit as usize / 64];
+        *word = *word & !(1 << (bit % 64)) | u64::from(value) << (bit % 64);
+    }
+
+    fn pair_bits(&self, piece: usize) -> &[u64] {
+        self.pairs[piece]
+            .as_deref()
+            .expect("a piece taken apart has pair bits")
+    }
+}

@@ -1,0 +1,282 @@
+//! A bucket and its overflow nodes: six entries, then three a node, packed without gaps.
+//!
+//! Owns the layout of both and every reading and writing of entries. Must never take a lock: a
+//! writer holds the bucket's lock, a reader validates what it read.
+//!
+//! Bucket, 128 bytes. Like fields lie together, so that a miss costs one cache line:
+//!
+//! | words | holds |
+//! |---|---|
+//! | 0 | lock and sequence (see `lock.rs`) |
+//! | 1 | link |
+//! | 2-7, 8-13, 14-19, 20-25, 26-31 | words 0 to 4 of the six entries |
+//!
+//! Overflow node, 64 bytes: word 0 link, then words 0 to 4 of three entries.
+//!
+//! A link up to the number of slots says how many are filled; a larger one says that all are, and
+//! names the next node. (Nodes 0 to 7 are never overflow nodes.)
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use smallvec::SmallVec;
+
+use crate::entry::{ENTRY_WORDS, MIXED_WORD, Packed};
+use crate::identity::Identity;
+use crate::memory::Memory;
+
+pub(crate) const BUCKET_WORDS: usize = 32;
+pub(crate) const NODE_WORDS: usize = 16;
+/// Entries of a bucket.
+pub(crate) const BUCKET_SLOTS: usize = 6;
+/// Entries of an overflow node.
+pub(crate) const NODE_SLOTS: usize = 3;
+/// Nodes below this are never allocated: their numbers would read as counts.
+pub(crate) const NODES_RESERVED_ORDER: u32 = 3;
+
+/// The word of a bucket that is its lock.
+pub(crate) const LOCK: usize = 0;
+const BUCKET_LINK: usize = 1;
+const BUCKET_FIRST: usize = 2;
+const NODE_LINK: usize = 0;
+const NODE_FIRST: usize = 1;
+
+const _: () = assert!(BUCKET_FIRST + BUCKET_SLOTS * ENTRY_WORDS == BUCKET_WORDS);
+const _: () = assert!(NODE_FIRST + NODE_SLOTS * ENTRY_WORDS == NODE_WORDS);
+const _: () = assert!(BUCKET_SLOTS < 1 << NODES_RESERVED_ORDER);
+
+pub(crate) type Bucket = [AtomicU32; BUCKET_WORDS];
+pub(crate) type Node = [AtomicU32; NODE_WORDS];
+
+/// Entries of one chain, copied out: chains longer than this go to the heap.
+pub(crate) type Entries = SmallVec<[Packed; 16]>;
+/// Numbers of overflow nodes.
+pub(crate) type Nodes = SmallVec<[u32; 8]>;
+
+/// A bucket or an overflow node, seen alike.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    link: &'a AtomicU32,
+    /// The slots' words, plane by plane.
+    planes: &'a [AtomicU32],
+    slots: usize,
+}
+
+impl<'a> Part<'a> {
+    #[inline]
+    fn of_bucket(bucket: &'a Bucket) -> Self {
+        Self {
+            link: &bucket[BUCKET_LINK],
+            planes: &bucket[BUCKET_FIRST..],
+            slots: BUCKET_SLOTS,
+        }
+    }
+
+    #[inline]
+    fn of_node(node: &'a Node) -> Self {
+        Self {
+            link: &node[NODE_LINK],
+            planes: &node[NODE_FIRST..],
+            slots: NODE_SLOTS,
+        }
+    }
+
+    #[inline]
+    fn link(self) -> u32 {
+        self.link.load(Ordering::Relaxed)
+    }
+
+    fn set_link(self, link: u32) {
+        self.link.store(link, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn filled(self, link: u32) -> usize {
+        self.slots.min(link as usize)
+    }
+
+    #[inline]
+    fn next(self, link: u32) -> Option<u32> {
+        (link as usize > self.slots).then_some(link)
+    }
+
+    #[inline]
+    fn word(self, slot: usize, word: usize) -> &'a AtomicU32 {
+        &self.planes[word * self.slots + slot]
+    }
+
+    #[inline]
+    fn read(self, slot: usize) -> Packed {
+        std::array::from_fn(|word| self.word(slot, word).load(Ordering::Relaxed))
+    }
+
+    fn write(self, slot: usize, packed: &Packed) {
+        for (word, value) in packed.iter().enumerate() {
+            self.word(slot, word).store(*value, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn find(self, filled: usize, id: Identity) -> Option<usize> {
+        (0..self.slots).find(|&slot| {
+            self.word(slot, 0).load(Ordering::Relaxed) == id.low()
+                && slot < filled
+                && self.word(slot, 1).load(Ordering::Relaxed) == id.middle()
+                && self.word(slot, MIXED_WORD).load(Ordering::Relaxed) & 0xff == id.top()
+        })
+    }
+}
+
+/// A slot of a chain.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot<'a> {
+    part: Part<'a>,
+    slot: usize,
+}
+
+impl Slot<'_> {
+    #[inline]
+    pub(crate) fn read(self) -> Packed {
+        self.part.read(self.slot)
+    }
+
+    pub(crate) fn write(self, packed: &Packed) {
+        self.part.write(self.slot, packed);
+    }
+
+    /// The word that holds the referenced bit.
+    pub(crate) fn mixed(&self) -> &AtomicU32 {
+        self.part.word(self.slot, MIXED_WORD)
+    }
+}
+
+/// What a reader found before its bucket changed under it.
+pub(crate) enum Found<T> {
+    Yes(T),
+    No,
+    /// The bucket changed: start over.
+    Changed,
+}
+
+/// A bucket with its overflow nodes.
+#[derive(Clone, Copy)]
+pub(crate) struct Chain<'a> {
+    bucket: &'a Bucket,
+    nodes: &'a Memory<NODE_WORDS>,
+}
+
+impl<'a> Chain<'a> {
+    #[inline]
+    pub(crate) fn new(bucket: &'a Bucket, nodes: &'a Memory<NODE_WORDS>) -> Self {
+        Self { bucket, nodes }
+    }
+
+    /// Looks `id` up. `valid` is asked before a link is followed: a link read from a bucket that
+    /// changed may be anything.
+    #[inline]
+    pub(crate) fn find(self, id: Identity, valid: impl Fn() -> bool) -> Found<Slot<'a>> {
+        let mut part = Part::of_bucket(self.bucket);
+        loop {
+            let link = part.link();
+            if let Some(slot) = part.find(part.filled(link), id) {
+                return Found::Yes(Slot { part, slot });
+            }
+            let Some(next) = part.next(link) else {
+                return Found::No;
+            };
+            if !valid() {
+                return Found::Changed;
+            }
+            part = Part::of_node(self.nodes.block(next));
+        }
+    }
+
+    /// Copies all entries; false where `valid` said that the bucket changed.
+    pub(crate) fn copy(self, entries: &mut Entries, valid: impl Fn() -> bool) -> bool {
+        let mut part = Part::of_bucket(self.bucket);
+        loop {
+            let link = part.link();
+            entries.extend((0..part.filled(link)).map(|slot| part.read(slot)));
+            let Some(next) = part.next(link) else {
+                return true;
+            };
+            if !valid() {
+                return false;
+            }
+            part = Part::of_node(self.nodes.block(next));
+        }
+    }
+
+    // What follows is for the holder of the bucket's lock.
+
+    /// Finds `id`'s slot under the lock.
+    pub(crate) fn find_locked(self, id: Identity) -> Option<Slot<'a>> {
+        match self.find(id, || true) {
+            Found::Yes(slot) => Some(slot),
+            Found::No | Found::Changed => None,
+        }
+    }
+
+    /// Free slots of the last part.
+    pub(crate) fn room(self) -> usize {
+        let last = self.last();
+        last.slots - last.filled(last.link())
+    }
+
+    /// Adds an entry that is not there yet; takes a node from `spares` where the chain is full.
+    pub(crate) fn insert(self, packed: &Packed, spares: &mut Nodes) {
+        let last = self.last();
+        let filled = last.filled(last.link());
+        if filled < last.slots {
+            last.write(filled, packed);
+            last.set_link(filled as u32 + 1);
+            return;
+        }
+        let node = spares.pop().expect("room was obtained before the insert");
+        let part = Part::of_node(self.nodes.block(node));
+        part.write(0, packed);
+        part.set_link(1);
+        last.set_link(node);
+    }
+
+    /// Removes what is in `slot` by moving the chain's last entry there; a node that this empties
+    /// goes to `spares`.
+    pub(crate) fn remove(self, slot: Slot<'_>, spares: &mut Nodes) {
+        let mut before: Option<(Part<'_>, u32)> = None;
+        let mut last = Part::of_bucket(self.bucket);
+        while let Some(next) = last.next(last.link()) {
+            before = Some((last, next));
+            last = Part::of_node(self.nodes.block(next));
+        }
+        let filled = last.filled(last.link());
+        slot.write(&last.read(filled - 1));
+        last.set_link(filled as u32 - 1);
+        if let Some((before, emptied)) = before.filter(|_| filled == 1) {
+            before.set_link(before.slots as u32);
+            spares.push(emptied);
+        }
+    }
+
+    /// Takes everything out: the entries, and the nodes that held them.
+    pub(crate) fn drain(self, entries: &mut Entries, nodes: &mut Nodes) {
+        self.copy(entries, || true);
+        let mut part = Part::of_bucket(self.bucket);
+        while let Some(next) = part.next(part.link()) {
+            nodes.push(next);
+            part = Part::of_node(self.nodes.block(next));
+        }
+        self.clear();
+    }
+
+    /// Makes the chain empty, whatever was there.
+    pub(crate) fn clear(self) {
+        Part::of_bucket(self.bucket).set_link(0);
+    }
+
+    fn last(self) -> Part<'a> {
+        let mut part = Part::of_bucket(self.bucket);
+        while let Some(next) = part.next(part.link()) {
+            part = Part::of_node(self.nodes.block(next));
+        }
+        part
+    }
+}

@@ -1,0 +1,266 @@
+//! Linear hashing's steps: a partition gains or loses one bucket.
+//!
+//! Owns when a step is due and how it runs. Must never wait: a step that finds a bucket busy is
+//! left to a later operation. At most one thread at a time steps a partition.
+
+use std::sync::atomic::Ordering;
+
+use crate::bucket::{Chain, Entries, NODE_SLOTS, Nodes};
+use crate::partition::{BUCKETS_MAX, Partition, Place, State, TierSlot, parent_of};
+use crate::table::{Index, IndexFull};
+
+/// Entries for every ten buckets above which a partition grows: six slots a bucket, filled to
+/// 110 %. `docs/index.md` has the measured trade of bytes against buckets visited.
+const ENTRIES_PER_TEN_BUCKETS: u64 = 66;
+/// A partition shrinks when it would still not grow with this many sixteenths of its buckets, so
+/// that a key that comes and goes does not split and merge the same bucket over and over.
+const SHRINK_SIXTEENTHS: u64 = 15;
+
+/// Overflow nodes that a merge may need beyond those of the two buckets: the six slots that go.
+const MERGE_NODES: usize = 6_usize.div_ceil(NODE_SLOTS);
+
+/// What a partition needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Grow,
+    Shrink,
+    Stay,
+}
+
+fn step_due(entries: u32, buckets: u32) -> Step {
+    let (entries, buckets) = (u64::from(entries) * 10, u64::from(buckets));
+    let full = buckets * ENTRIES_PER_TEN_BUCKETS;
+    if entries > full && buckets < u64::from(BUCKETS_MAX) {
+        Step::Grow
+    } else if buckets > 1 && entries + ENTRIES_PER_TEN_BUCKETS < full * SHRINK_SIXTEENTHS / 16 {
+        Step::Shrink
+    } else {
+        Step::Stay
+    }
+}
+
+impl Index {
+    /// Brings a partition one step nearer to its right size. The caller holds no bucket's lock.
+    pub(crate) fn step(&self, partition: u16) {
+        let partition = self.partition(partition);
+        if Self::due(partition) == Step::Stay || partition.stepping.swap(1, Ordering::Acquire) == 1
+        {
+            return;
+        }
+        // Asked again: only now can nobody else change the number of buckets.
+        match Self::due(partition) {
+            // A step that does not fit into the bound is no loss: chains get longer until it does.
+            Step::Grow => drop(self.grow(partition)),
+            Step::Shrink => self.shrink(partition),
+            Step::Stay => {}
+        }
+        partition.stepping.store(0, Ordering::Release);
+    }
+
+    fn due(partition: &Partition) -> Step {
+        let state = State::from_word(partition.state.load(Ordering::Relaxed));
+        step_due(partition.entries.load(Ordering::Relaxed), state.buckets())
+    }
+
+    /// Adds a bucket. Also makes a new partition's first one.
+    pub(crate) fn grow(&self, partition: &Partition) -> Result<(), IndexFull> {
+        let state = State::from_word(partition.state.load(Ordering::Relaxed));
+        let bucket = state.buckets();
+        let place = Place::of(bucket);
+        if place.starts_tier() {
+            self.add_tier(partition, place)?;
+        }
+        if place.starts_chunk() {
+            let added = self.add_chunk(partition, place);
+            if added.is_err() && place.starts_tier() {
+                self.remove_tier(partition, place);
+            }
+            added?;
+        }
+        let block = self.block_at(partition, place);
+        if bucket == 0 {
+            self.chain(block).clear();
+            partition
+                .state
+                .store(state.next(1).word(), Ordering::Release);
+            self.lock_of(block).open();
+            self.usage.buckets.fetch_add(1, Ordering::Relaxed);
+        } else if !self.split(partition, state, block) && place.starts_chunk() {
+            self.remove_chunk(partition, place);
+        }
+        Ok(())
+    }
+
+    /// Splits the parent of the bucket to come into itself and `block`; false where it is busy.
+    fn split(&self, partition: &Partition, state: State, block: u32) -> bool {
+        let bucket = state.buckets();
+        let parent = self.block_at(partition, Place::of(parent_of(bucket)));
+        let parent_lock = self.lock_of(parent);
+        let Some(opened) = parent_lock.lock_within_spin() else {
+            return false;
+        };
+        let (old, new) = (self.chain(parent), self.chain(block));
+        let (mut entries, mut nodes) = (Entries::new(), Nodes::new());
+        old.drain(&mut entries, &mut nodes);
+        new.clear();
+        let after = state.next(bucket + 1);
+        for packed in &entries {
+            let moves = after.bucket_of(packed[0]) == bucket;
+            // The nodes always suffice: two partly filled chains need no more than one did.
+            if moves { new } else { old }.insert(packed, &mut nodes);
+        }
+        partition.state.store(after.word(), Ordering::Release);
+        self.lock_of(block).open();
+        parent_lock.unlock_changed(opened);
+        self.usage.buckets.fetch_add(1, Ordering::Relaxed);
+        self.free_nodes(&mut nodes);
+        true
+    }
+
+    /// Takes a partition's last bucket away.
+    fn shrink(&self, partition: &Partition) {
+        let state = State::from_word(partition.state.load(Ordering::Relaxed));
+        let bucket = state.buckets() - 1;
+        let place = Place::of(bucket);
+        let mut nodes = Nodes::new();
+        if self.spare_nodes(&mut nodes, MERGE_NODES).is_ok()
+            && self.merge(partition, state, &mut nodes)
+            && place.starts_chunk()
+        {
+            self.remove_chunk(partition, place);
+        }
+        self.free_nodes(&mut nodes);
+    }
+
+    /// Moves the last bucket's entries to its parent; false where one of them is busy.
+    fn merge(&self, partition: &Partition, state: State, nodes: &mut Nodes) -> bool {
+        let bucket = state.buckets() - 1;
+        let parent = self.block_at(partition, Place::of(parent_of(bucket)));
+        let block = self.block_at(partition, Place::of(bucket));
+        let parent_lock = self.lock_of(parent);
+        let Some(opened) = parent_lock.lock_within_spin() else {
+            return false;
+        };
+        // Locked and never opened again: the bucket leaves the table.
+        if self.lock_of(block).lock_within_spin().is_none() {
+            parent_lock.unlock_unchanged(opened);
+            return false;
+        }
+        let mut entries = Entries::new();
+        self.chain(block).drain(&mut entries, nodes);
+        let into: Chain<'_> = self.chain(parent);
+        for packed in &entries {
+            into.insert(packed, nodes);
+        }
+        partition
+            .state
+            .store(state.next(bucket).word(), Ordering::Release);
+        parent_lock.unlock_changed(opened);
+        self.usage.buckets.fetch_sub(1, Ordering::Relaxed);
+        true
+    }
+
+    fn add_tier(&self, partition: &Partition, place: Place) -> Result<(), IndexFull> {
+        let word = match place.tier_slot() {
+            TierSlot::Inline(tier) => &partition.tiers[tier],
+            TierSlot::Beyond(tier) => {
+                let mut beyond = partition.beyond.load(Ordering::Relaxed);
+                if beyond == 0 {
+                    beyond = self.directory_node()?;
+                    partition.beyond.store(beyond, Ordering::Release);
+                }
+                &self.nodes.memory().block(beyond)[tier]
+            }
+        };
+        word.store(self.directory_node()?, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn remove_tier(&self, partition: &Partition, place: Place) {
+        let tier = self.tier_of(partition, place).expect("the tier is there");
+        self.nodes.free(tier, 0, &self.budget);
+        self.usage.directory_nodes.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A node for the directory, all zero.
+    fn directory_node(&self) -> Result<u32, IndexFull> {
+        let node = self
+            .nodes
+            .allocate(0, &self.budget)
+            .ok_or_else(|| self.full())?;
+        for word in self.nodes.memory().block(node) {
+            word.store(0, Ordering::Relaxed);
+        }
+        self.usage.directory_nodes.fetch_add(1, Ordering::Relaxed);
+        Ok(node)
+    }
+
+    fn add_chunk(&self, partition: &Partition, place: Place) -> Result<(), IndexFull> {
+        let chunk = self
+            .buckets
+            .allocate(place.order, &self.budget)
+            .ok_or_else(|| self.full())?;
+        self.chunk_word(partition, place)
+            .store(chunk, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Gives up the chunk that `place` starts, and the tier that the chunk starts.
+    fn remove_chunk(&self, partition: &Partition, place: Place) {
+        let chunk = self.chunk_word(partition, place).load(Ordering::Relaxed);
+        self.buckets.free(chunk, place.order, &self.budget);
+        if place.starts_tier() {
+            self.remove_tier(partition, place);
+        }
+    }
+
+    fn block_at(&self, partition: &Partition, place: Place) -> u32 {
+        self.chunk_word(partition, place).load(Ordering::Relaxed) + place.offset
+    }
+
+    /// Adds overflow nodes to `spares` until there are `count`.
+    pub(crate) fn spare_nodes(&self, spares: &mut Nodes, count: usize) -> Result<(), IndexFull> {
+        while spares.len() < count {
+            let node = self
+                .nodes
+                .allocate(0, &self.budget)
+                .ok_or_else(|| self.full())?;
+            self.usage.overflow_nodes.fetch_add(1, Ordering::Relaxed);
+            spares.push(node);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn free_nodes(&self, spares: &mut Nodes) {
+        for node in spares.drain(..) {
+            self.usage.overflow_nodes.fetch_sub(1, Ordering::Relaxed);
+            self.nodes.free(node, 0, &self.budget);
+        }
+    }
+
+    fn full(&self) -> IndexFull {
+        IndexFull {
+            bytes_max: self.budget.bytes_max(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_due_at_the_fill_and_not_at_once_back() {
+        assert_eq!(step_due(0, 1), Step::Stay);
+        assert_eq!(step_due(6, 1), Step::Stay);
+        assert_eq!(step_due(7, 1), Step::Grow);
+        for buckets in 2..1000 {
+            let entries = (u64::from(buckets) * ENTRIES_PER_TEN_BUCKETS / 10) as u32;
+            assert_eq!(step_due(entries, buckets), Step::Stay);
+            assert_eq!(step_due(entries + 1, buckets), Step::Grow);
+            assert_eq!(step_due(entries + 1, buckets + 1), Step::Stay);
+            assert_eq!(step_due(entries, buckets + 1), Step::Stay);
+            assert_eq!(step_due(entries * 7 / 8, buckets + 2), Step::Shrink);
+        }
+    }
+}

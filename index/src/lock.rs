@@ -1,0 +1,110 @@
+//! A bucket's lock word: a lock and a sequence number in 32 bits.
+//!
+//! Owns the word's meaning and the memory orders around it. Must never let a late thread take the
+//! lock of a bucket that is no longer in the table.
+//!
+//! Bit 0 set: open. Bit 0 clear: held by a writer, or the bucket is not in use. Memory fresh from
+//! the system is zero, so it is not in use, and a bucket that leaves the table stays locked for
+//! ever: a thread that comes late cannot get its lock. Buckets share their arena with nothing
+//! else, so the word of a bucket is a lock word in each of its lives.
+//! Bits 1-31: the sequence number, one more after every critical section that changed an entry.
+
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+const OPEN: u32 = 1;
+const SEQUENCE_STEP: u32 = 2;
+
+/// Turns that a waiter spins before it lets the operating system run somebody else.
+const SPIN_TURNS_MAX: u32 = 100;
+
+/// Waits a little longer each time, without end but never without yielding.
+#[derive(Default)]
+pub(crate) struct Patience {
+    turns: u32,
+}
+
+impl Patience {
+    /// Waits one turn; true where it yielded, and the caller should look again at what it is
+    /// waiting for.
+    pub(crate) fn turn(&mut self) -> bool {
+        self.turns += 1;
+        if self.turns < SPIN_TURNS_MAX {
+            std::hint::spin_loop();
+            return false;
+        }
+        self.turns = 0;
+        std::thread::yield_now();
+        true
+    }
+}
+
+/// The lock word of a bucket.
+#[derive(Clone, Copy)]
+pub(crate) struct Lock<'a>(pub(crate) &'a AtomicU32);
+
+/// A lock word as it was while open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Opened(u32);
+
+impl Lock<'_> {
+    /// Begins a read: the word, if open.
+    #[inline]
+    pub(crate) fn begin_read(self) -> Option<Opened> {
+        let word = self.0.load(Ordering::Acquire);
+        (word & OPEN != 0).then_some(Opened(word))
+    }
+
+    /// Whether nothing read since `begin_read` answered `opened` was changed meanwhile.
+    #[inline]
+    pub(crate) fn is_unchanged(self, opened: Opened) -> bool {
+        // Pairs with the release fence of `try_lock`: who saw a writer's store sees its lock.
+        fence(Ordering::Acquire);
+        self.0.load(Ordering::Relaxed) == opened.0
+    }
+
+    /// Takes the lock if it is open.
+    #[inline]
+    pub(crate) fn try_lock(self) -> Option<Opened> {
+        let word = self.0.load(Ordering::Relaxed);
+        if word & OPEN == 0 {
+            return None;
+        }
+        self.0
+            .compare_exchange(word, word & !OPEN, Ordering::Acquire, Ordering::Relaxed)
+            .ok()?;
+        // Pairs with the acquire fence of `is_unchanged`.
+        fence(Ordering::Release);
+        Some(Opened(word))
+    }
+
+    /// Takes the lock within the bound of one spin.
+    pub(crate) fn lock_within_spin(self) -> Option<Opened> {
+        let mut patience = Patience::default();
+        loop {
+            if let Some(opened) = self.try_lock() {
+                return Some(opened);
+            }
+            if patience.turn() {
+                return None;
+            }
+        }
+    }
+
+    /// Releases the lock after a critical section that changed nothing.
+    pub(crate) fn unlock_unchanged(self, opened: Opened) {
+        self.0.store(opened.0, Ordering::Release);
+    }
+
+    /// Releases the lock after entries were changed.
+    pub(crate) fn unlock_changed(self, opened: Opened) {
+        self.0
+            .store(opened.0.wrapping_add(SEQUENCE_STEP), Ordering::Release);
+    }
+
+    /// Opens a bucket that enters the table. Its word said "not in use", so nobody else writes it.
+    pub(crate) fn open(self) {
+        let word = self.0.load(Ordering::Relaxed);
+        self.0
+            .store(word.wrapping_add(SEQUENCE_STEP) | OPEN, Ordering::Release);
+    }
+}

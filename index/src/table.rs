@@ -1,0 +1,361 @@
+//! The table: finding a bucket, reading entries without a lock, accounting.
+//!
+//! Owns the arenas and the partitions. Must never write to shared memory on a lookup.
+
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use crate::arena::{Arena, Budget};
+use crate::bucket::{BUCKET_WORDS, Chain, Found, LOCK, NODE_WORDS, NODES_RESERVED_ORDER, Slot};
+use crate::counters::Counters;
+use crate::entry::{DATABASE_END, Entry, Packed, REFERENCED};
+use crate::identity::{Identity, PARTITION_COUNT};
+use crate::lock::{Lock, Opened, Patience};
+use crate::partition::{Partition, Place, State, TierSlot};
+
+/// The DRAM hash table from identity to [`Entry`], shared by all threads.
+pub struct Index {
+    pub(crate) partitions: Box<[Partition]>,
+    pub(crate) buckets: Arena<BUCKET_WORDS>,
+    pub(crate) nodes: Arena<NODE_WORDS>,
+    pub(crate) counters: Counters,
+    pub(crate) budget: Budget,
+    pub(crate) usage: Usage,
+}
+
+/// What the arenas' memory is used for.
+#[derive(Default)]
+pub(crate) struct Usage {
+    pub(crate) buckets: AtomicU64,
+    pub(crate) overflow_nodes: AtomicU64,
+    pub(crate) directory_nodes: AtomicU64,
+}
+
+/// The index cannot grow: its bound, or the address space reserved for it, is reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the index has no room left (bound: {bytes_max} bytes, 0 = none)")]
+pub struct IndexFull {
+    /// The bound in force.
+    pub bytes_max: u64,
+}
+
+/// Memory of the index, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexBytes {
+    /// All of it: the sum of `buckets`, `overflow`, `directory` and `free`.
+    pub total: u64,
+    /// Part of `total` for which huge pages were asked.
+    pub huge_page_backed: u64,
+    /// Buckets in the table.
+    pub buckets: u64,
+    /// Overflow nodes in the table, or held by a writer.
+    pub overflow: u64,
+    /// Partition headers, directories, counters and the allocators' own tables.
+    pub directory: u64,
+    /// Taken from the system, not in use.
+    pub free: u64,
+}
+
+/// A bucket found by a reader, together with the state of the partition that it was found by.
+#[derive(Clone, Copy)]
+pub(crate) struct Located<'a> {
+    partition: &'a Partition,
+    pub(crate) state: State,
+    /// The bucket's block in the arena.
+    pub(crate) block: u32,
+}
+
+impl Located<'_> {
+    /// Whether no bucket of the partition came or went since.
+    #[inline]
+    pub(crate) fn is_current(&self) -> bool {
+        fence(Ordering::Acquire);
+        self.partition.state.load(Ordering::Relaxed) == self.state.word()
+    }
+}
+
+impl Index {
+    /// An empty index that takes at most `bytes_max` bytes (0 = no bound), its beginnings apart.
+    ///
+    /// # Errors
+    /// The system grants not even a small range of addresses.
+    pub fn new(bytes_max: u64) -> io::Result<Self> {
+        let index = Self {
+            partitions: (0..PARTITION_COUNT).map(|_| Partition::new()).collect(),
+            buckets: Arena::new()?,
+            nodes: Arena::new()?,
+            counters: Counters::new(),
+            budget: Budget::new(0),
+            usage: Usage::default(),
+        };
+        let fixed = Self::PARTITIONS_BYTES + Counters::BYTES;
+        index.budget.charge(fixed);
+        index
+            .nodes
+            .allocate(NODES_RESERVED_ORDER, &index.budget)
+            .ok_or(io::ErrorKind::OutOfMemory)?;
+        for partition in &index.partitions {
+            index
+                .grow(partition)
+                .map_err(|_| io::ErrorKind::OutOfMemory)?;
+        }
+        index.budget.set_bytes_max(bytes_max);
+        Ok(index)
+    }
+
+    const PARTITIONS_BYTES: u64 = PARTITION_COUNT as u64 * size_of::<Partition>() as u64;
+
+    /// Changes the bound (0 = none). Nothing that is there is given up.
+    pub fn set_bytes_max(&self, bytes_max: u64) {
+        self.budget.set_bytes_max(bytes_max);
+    }
+
+    /// The entry of `id`. Waits while a writer holds its bucket; writes nothing.
+    #[inline]
+    pub fn lookup(&self, id: Identity) -> Option<Entry> {
+        self.read(id, |packed, _| Some(Entry::unpack(packed)))
+    }
+
+    /// The entry of `id`, with whatever it points to pinned.
+    ///
+    /// Calls `pin` with an entry that was in the table a moment ago, then makes sure that it still
+    /// is: if not, calls `unpin` with the same entry and starts over. The caller keeps the pin of
+    /// the entry that is returned.
+    ///
+    /// Correct against a thread that changes or removes the entry (or learns that another thread
+    /// did), then executes `fence(SeqCst)`, then looks for pins: either that thread sees the pin,
+    /// or this one sees the change.
+    pub fn lookup_pinned(
+        &self,
+        id: Identity,
+        mut pin: impl FnMut(&Entry),
+        mut unpin: impl FnMut(&Entry),
+    ) -> Option<Entry> {
+        self.read(id, |packed, is_valid| {
+            let entry = Entry::unpack(packed);
+            pin(&entry);
+            // The pin before the validation, in the one order of all sequentially consistent
+            // fences.
+            fence(Ordering::SeqCst);
+            if is_valid() {
+                return Some(entry);
+            }
+            unpin(&entry);
+            None
+        })
+    }
+
+    /// Finds `id` and calls `take` with its words, validated, and a way to validate them again;
+    /// starts over as long as `take` answers `None`.
+    #[inline]
+    fn read(
+        &self,
+        id: Identity,
+        mut take: impl FnMut(&Packed, &dyn Fn() -> bool) -> Option<Entry>,
+    ) -> Option<Entry> {
+        let mut patience = Patience::default();
+        loop {
+            let located = self.locate(id);
+            if let Some((chain, lock, opened)) = self.begin_read(&located) {
+                let is_valid = || lock.is_unchanged(opened) && located.is_current();
+                let found = chain.find(id, || lock.is_unchanged(opened));
+                let packed = match &found {
+                    Found::Yes(slot) => Some(slot.read()),
+                    Found::No | Found::Changed => None,
+                };
+                if !matches!(found, Found::Changed) && is_valid() {
+                    match packed {
+                        None => return None,
+                        Some(packed) => {
+                            if let Some(entry) = take(&packed, &is_valid) {
+                                return Some(entry);
+                            }
+                        }
+                    }
+                }
+            }
+            patience.turn();
+        }
+    }
+
+    /// Sets the referenced bit of `id`'s entry, unless its bucket is busy just now.
+    pub fn mark_referenced(&self, id: Identity) {
+        self.set_referenced(id, true);
+    }
+
+    /// Clears the referenced bit of `id`'s entry, unless its bucket is busy just now.
+    pub fn clear_referenced(&self, id: Identity) {
+        self.set_referenced(id, false);
+    }
+
+    fn set_referenced(&self, id: Identity, referenced: bool) {
+        if self
+            .lookup(id)
+            .is_none_or(|entry| entry.referenced == referenced)
+        {
+            return;
+        }
+        let located = self.locate(id);
+        let lock = self.lock_of(located.block);
+        let Some(opened) = lock.try_lock() else {
+            return;
+        };
+        if self.is_home_of(id, located.block)
+            && let Some(slot) = self.chain(located.block).find_locked(id)
+        {
+            Self::write_referenced(slot, referenced);
+        }
+        lock.unlock_unchanged(opened);
+    }
+
+    fn write_referenced(slot: Slot<'_>, referenced: bool) {
+        let mixed = slot.mixed().load(Ordering::Relaxed);
+        let mixed = if referenced {
+            mixed | REFERENCED
+        } else {
+            mixed & !REFERENCED
+        };
+        slot.mixed().store(mixed, Ordering::Relaxed);
+    }
+
+    /// Asks for the cache lines of `id`'s bucket, without waiting for them.
+    #[inline]
+    pub fn prefetch(&self, id: Identity) {
+        self.buckets.memory().prefetch(self.locate(id).block);
+    }
+
+    /// Keys of the database with handle `database`; pages are not counted.
+    pub fn count(&self, database: u8) -> u64 {
+        assert!(database < DATABASE_END, "a database handle fits its 5 bits");
+        self.counters.keys(database)
+    }
+
+    /// Keys of the database with handle `database` that have an expiry.
+    pub fn count_expiring(&self, database: u8) -> u64 {
+        assert!(database < DATABASE_END, "a database handle fits its 5 bits");
+        self.counters.expiring(database)
+    }
+
+    /// Keys of all databases; pages are not counted.
+    pub fn len(&self) -> u64 {
+        self.counters.all_keys()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What the index takes of the memory, all slack included.
+    pub fn bytes(&self) -> IndexBytes {
+        let (buckets, nodes) = (self.buckets.bytes(), self.nodes.bytes());
+        let count =
+            |counter: &AtomicU64, bytes: usize| counter.load(Ordering::Relaxed) * bytes as u64;
+        let bucket_bytes = count(&self.usage.buckets, BUCKET_WORDS * 4);
+        let overflow = count(&self.usage.overflow_nodes, NODE_WORDS * 4);
+        let directory = count(&self.usage.directory_nodes, NODE_WORDS * 4)
+            + buckets.bookkeeping
+            + nodes.bookkeeping
+            + Self::PARTITIONS_BYTES
+            + Counters::BYTES;
+        let total = buckets.backed + nodes.backed + Self::PARTITIONS_BYTES + Counters::BYTES;
+        IndexBytes {
+            total,
+            huge_page_backed: buckets.huge + nodes.huge,
+            buckets: bucket_bytes,
+            overflow,
+            directory,
+            free: total.saturating_sub(bucket_bytes + overflow + directory),
+        }
+    }
+
+    /// Counts an entry that came (or went) in `partition`, whose bucket the caller holds.
+    pub(crate) fn count_entry(&self, partition: u16, came: bool) {
+        let entries = &self.partition(partition).entries;
+        if came {
+            entries.fetch_add(1, Ordering::Relaxed);
+        } else {
+            entries.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Begins a read of a located bucket; `None` while a writer holds it.
+    #[inline]
+    pub(crate) fn begin_read(
+        &self,
+        located: &Located<'_>,
+    ) -> Option<(Chain<'_>, Lock<'_>, Opened)> {
+        let lock = self.lock_of(located.block);
+        let opened = lock.begin_read()?;
+        Some((self.chain(located.block), lock, opened))
+    }
+
+    #[inline]
+    pub(crate) fn chain(&self, block: u32) -> Chain<'_> {
+        Chain::new(self.buckets.memory().block(block), self.nodes.memory())
+    }
+
+    #[inline]
+    pub(crate) fn lock_of(&self, block: u32) -> Lock<'_> {
+        Lock(&self.buckets.memory().block(block)[LOCK])
+    }
+
+    #[inline]
+    pub(crate) fn partition(&self, partition: u16) -> &Partition {
+        &self.partitions[usize::from(partition)]
+    }
+
+    /// The bucket where `id` lives, or just lived: the block was one of the table's at some moment
+    /// during the call.
+    #[inline]
+    pub(crate) fn locate(&self, id: Identity) -> Located<'_> {
+        self.locate_low(id.partition(), id.low())
+    }
+
+    #[inline]
+    pub(crate) fn locate_low(&self, partition: u16, low: u32) -> Located<'_> {
+        let partition = self.partition(partition);
+        loop {
+            let state = State::from_word(partition.state.load(Ordering::Acquire));
+            let place = Place::of(state.bucket_of(low));
+            let chunk = self.tier_of(partition, place).map_or(0, |tier| {
+                self.nodes.memory().block(tier)[place.chunk as usize].load(Ordering::Relaxed)
+            });
+            // A tier that was given up holds other things by now. Who reads those must also see
+            // the state that they came after: the arena's release fences pair with this one.
+            let located = Located {
+                partition,
+                state,
+                block: chunk.wrapping_add(place.offset),
+            };
+            if located.is_current() {
+                return located;
+            }
+        }
+    }
+
+    /// The node that names the chunks of `place`'s tier.
+    #[inline]
+    pub(crate) fn tier_of(&self, partition: &Partition, place: Place) -> Option<u32> {
+        match place.tier_slot() {
+            TierSlot::Inline(tier) => Some(partition.tiers[tier].load(Ordering::Relaxed)),
+            TierSlot::Beyond(tier) => {
+                let beyond = partition.beyond.load(Ordering::Acquire);
+                (beyond != 0)
+                    .then(|| self.nodes.memory().block(beyond)[tier].load(Ordering::Relaxed))
+            }
+        }
+    }
+
+    /// Whether `id` belongs into the bucket at `block`, whose lock the caller holds.
+    #[inline]
+    pub(crate) fn is_home_of(&self, id: Identity, block: u32) -> bool {
+        self.locate(id).block == block
+    }
+
+    /// The word that names chunk `place.chunk`, for the thread that grows the partition.
+    pub(crate) fn chunk_word(&self, partition: &Partition, place: Place) -> &AtomicU32 {
+        let tier = self.tier_of(partition, place).expect("the tier is there");
+        &self.nodes.memory().block(tier)[place.chunk as usize]
+    }
+}
