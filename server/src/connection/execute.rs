@@ -232,6 +232,6 @@ impl Connection {
         let line = monitor::line(unix_us, self.cx.db(), self.client.address(), &args);
         shared
             .monitors
-            .send(&line, shared.config.fast.output_limit(), self.now_us);
+            .send(&line, shared.config.fast.inbox_limit(), self.now_us);
     }
 }
