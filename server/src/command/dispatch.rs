@@ -41,6 +41,9 @@ pub fn admit(cx: &Cx, entry: &'static CommandEntry, args: &Args) -> Result<(), C
     if !cx.session.is_authenticated() && !entry.spec.flags.has(Flag::NoAuth) {
         return Err(CommandError::other("NOAUTH Authentication required."));
     }
+    if cx.store.attached().is_none() && !entry.spec.flags.has(Flag::Loading) {
+        return Err(CommandError::Loading);
+    }
     Ok(())
 }
 

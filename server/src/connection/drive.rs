@@ -42,7 +42,7 @@ impl Connection {
         let mut outcome = None;
         let progress = poll_fn(|context| {
             self.client.signal().register(context.waker());
-            if let Poll::Ready(ended) = running.future.as_mut().poll(context) {
+            if let Poll::Ready(ended) = running.poll(context) {
                 outcome = Some(ended);
                 return Poll::Ready(Ok(Progress::Ended));
             }
@@ -53,6 +53,8 @@ impl Connection {
             if self.client.flags().has(ClientFlag::Unblockable) {
                 self.poll_blocked(context)?;
             }
+            // what is in flight may hold the lock that this command waits for
+            self.replies.poll_all(context);
             self.cx.store.end_of_turn();
             Poll::Pending
         })
@@ -141,6 +143,7 @@ impl Connection {
         self.flush().await?;
         self.client.flags().set(ClientFlag::Blocked, true);
         let client = &self.client;
+        let replies = &mut self.replies;
         let shared = &self.cx.shared;
         let mut wait = std::pin::pin!(shared.pause.wait(is_write, &*shared.clock));
         let outcome = poll_fn(|context| {
@@ -151,7 +154,11 @@ impl Connection {
             if client.signal().has(Event::Stop) {
                 return Poll::Ready(Err(Closed::Stopping));
             }
-            wait.as_mut().poll(context).map(Ok)
+            let outcome = wait.as_mut().poll(context).map(Ok);
+            if outcome.is_pending() {
+                replies.poll_all(context);
+            }
+            outcome
         })
         .await;
         self.client.flags().set(ClientFlag::Blocked, false);
