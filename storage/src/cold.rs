@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::format::{
-    Footer, GenerationSeed, SegmentHeader, SegmentState, Stream, SummaryEntry, entry_offset,
+    FOOTER_BYTES, Footer, GenerationSeed, SegmentHeader, SegmentState, Stream, SummaryEntry, entry_offset,
 };
 use crate::log::{BODY_START, Image, LogShape, Place, Reserved};
 use crate::segment::{SegmentTable, State};
@@ -18,7 +18,8 @@ use crate::units::{Generation, Lsn, SegmentNumber};
 /// Write buffers: one that is filled, and one whose last write is under way.
 pub(crate) const COLD_IMAGE_COUNT: usize = 2;
 
-/// A range of a cold image to write. `fills`: the segment is complete with it.
+/// A range of a cold image to write. `fills`: it is all but the footer of a sealed segment, which
+/// follows once everything before it is durable: a footer never speaks for records that are lost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColdJob {
     pub(crate) image: usize,
@@ -40,8 +41,6 @@ pub(crate) struct ColdPlace {
 struct ColdState {
     open: Option<OpenCold>,
     idle: Vec<usize>,
-    /// Segments wholly written, and not known to be durable.
-    filled: Vec<SegmentNumber>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,8 +72,7 @@ impl ColdLog {
             first_number,
             state: Mutex::new(ColdState {
                 open: None,
-                idle,
-                filled: Vec::new(),
+                idle
             }),
         }
     }
@@ -177,7 +175,7 @@ impl ColdLog {
         let image = &self.images[open.image];
         let (end, fills) = match self.end_on_block(image) {
             Some(end) => (end, false),
-            None => (self.shape.segment_bytes, true),
+            None => (self.shape.segment_bytes - FOOTER_BYTES as u32, true),
         };
         if end <= BODY_START.max(open.written) {
             return None;
@@ -229,19 +227,18 @@ impl ColdLog {
         }
     }
 
-    /// A segment is wholly written: its image may serve another.
-    pub(crate) fn release_image(&self, job: &ColdJob) {
-        self.segments.get(job.segment).set_buffer(None);
-        let mut state = self.state.lock();
-        state.idle.push(job.image);
-        state.filled.push(job.segment);
+    /// The footer's place in the image.
+    pub(crate) fn footer_job(&self, job: &ColdJob) -> ColdJob {
+        let bytes = FOOTER_BYTES as u32;
+        ColdJob { offset: self.shape.segment_bytes - bytes, bytes, ..*job }
     }
 
-    /// The devices were flushed: segments that were wholly written may become victims.
-    pub(crate) fn note_flushed(&self) {
-        for segment in self.state.lock().filled.drain(..) {
-            self.segments.get(segment).set_state(State::Sealed);
-        }
+    /// A segment is wholly written and durable: it may become a victim, and its image may serve another.
+    pub(crate) fn complete(&self, job: &ColdJob) {
+        let life = self.segments.get(job.segment);
+        life.set_buffer(None);
+        life.set_state(State::Sealed);
+        self.state.lock().idle.push(job.image);
     }
 
     /// Writes a relocated record's summary entry.

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::device::{BufferSlice, WriteSync};
+use crate::cold::ColdJob;
+use crate::device::{BufferSlice, DeviceError, WriteSync};
 use crate::error::StoreError;
 use crate::format::{SegmentHeader, SegmentState};
 use crate::units::SegmentNumber;
@@ -18,9 +19,9 @@ pub(crate) async fn free(worker: &Rc<Worker>, victims: &[SegmentNumber]) -> Resu
     let judged_at = store.log().tail();
     write_cold(worker).await?;
     for channel in worker.channels() {
-        channel.flush().await?;
+        let flushed = channel.flush().await;
+        latch_on_error(worker, flushed)?;
     }
-    store.cold().note_flushed();
     worker.wait_durable(judged_at).await?;
     for victim in victims {
         while store.pins().any(*victim) {
@@ -37,25 +38,37 @@ pub(crate) async fn free(worker: &Rc<Worker>, victims: &[SegmentNumber]) -> Resu
     Ok(())
 }
 
-/// Writes what the cold log holds and has not written.
+/// Writes what the cold log holds and has not written; a full segment is sealed by it.
 pub(crate) async fn write_cold(worker: &Rc<Worker>) -> Result<(), StoreError> {
-    let store = worker.store();
-    while let Some(job) = store.cold().take_job() {
-        let (channel, start) = worker.place(job.segment);
-        let buffer = Arc::clone(store.cold().image(job.image).buffer());
-        let from = job.offset as usize;
-        let slice = BufferSlice::new(buffer, from..from + job.bytes as usize);
-        let write = channel.write(start + u64::from(job.offset), slice, WriteSync::None);
-        if let Err(error) = write.await {
-            store.log().latch(&error);
-            return Err(StoreError::Latched);
-        }
+    let cold = worker.store().cold();
+    while let Some(job) = cold.take_job() {
+        write_job(worker, job, WriteSync::None).await?;
         if job.fills {
-            store.cold().release_image(&job);
+            let flushed = worker.place(job.segment).0.flush().await;
+            latch_on_error(worker, flushed)?;
+            write_job(worker, cold.footer_job(&job), WriteSync::Durable).await?;
+            cold.complete(&job);
             return Ok(());
         }
     }
     Ok(())
+}
+
+async fn write_job(worker: &Rc<Worker>, job: ColdJob, sync: WriteSync) -> Result<(), StoreError> {
+    let (channel, start) = worker.place(job.segment);
+    let buffer = Arc::clone(worker.store().cold().image(job.image).buffer());
+    let from = job.offset as usize;
+    let slice = BufferSlice::new(buffer, from..from + job.bytes as usize);
+    let written = channel.write(start + u64::from(job.offset), slice, sync).await;
+    latch_on_error(worker, written)
+}
+
+/// A failed write or flush of the cleaner is one of the store.
+fn latch_on_error<T>(worker: &Rc<Worker>, done: Result<T, DeviceError>) -> Result<T, StoreError> {
+    done.map_err(|error| {
+        worker.store().log().latch(&error);
+        StoreError::Latched
+    })
 }
 
 async fn write_free_mark(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(), StoreError> {
@@ -74,12 +87,6 @@ async fn write_free_mark(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(
     let bytes = header.encode();
     let mut buffer = channel.buffer(bytes.len());
     buffer.copy_from_slice(&bytes);
-    if let Err(error) = channel
-        .write_buffer(start, buffer, WriteSync::Durable)
-        .await
-    {
-        store.log().latch(&error);
-        return Err(StoreError::Latched);
-    }
-    Ok(())
+    let written = channel.write_buffer(start, buffer, WriteSync::Durable).await;
+    latch_on_error(worker, written).map(|_| ())
 }

@@ -25,6 +25,7 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
     while !store.is_closing() {
         if !store.wants_cleaning() || store.log().is_latched() {
             tokio::select! {
+                biased;
                 () = store.clean_wanted().notified() => {}
                 () = store.clock().sleep(INTERVAL_US) => {}
             }

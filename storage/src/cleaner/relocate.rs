@@ -13,10 +13,11 @@ use crate::cold::ColdPlace;
 use crate::error::StoreError;
 use crate::expiry::{Deadline, deadline};
 use crate::format::{
-    ENTRY_BYTES, EntryDetail, FOOTER_BYTES, Footer, Record, SummaryEntry, class_bytes, class_of,
+    ENTRY_BYTES, EntryDetail, FOOTER_BYTES, Footer, Record, SummaryEntry, class_of, live_bytes,
     reseal,
 };
 use crate::place;
+use crate::segment::shadow_bytes;
 use crate::units::{Extent, Location, Lsn, SegmentNumber, UNIT_BYTES};
 use crate::worker::Worker;
 
@@ -228,7 +229,7 @@ fn move_unindexed(worker: &Rc<Worker>, entry: &SummaryEntry, old: Location, new:
     match entry.detail {
         EntryDetail::Map => {
             if store.move_map_location(old, new) {
-                let bytes = i64::from(class_bytes(class_of(entry.bytes)));
+                let bytes = i64::from(live_bytes(class_of(entry.bytes)));
                 store.segments().add_live(segment, bytes);
                 store.segments().add_live(store.split(old).0, -bytes);
             }
@@ -237,7 +238,7 @@ fn move_unindexed(worker: &Rc<Worker>, entry: &SummaryEntry, old: Location, new:
         | EntryDetail::Put { .. }
         | EntryDetail::Page { .. }
         | EntryDetail::Batch => {
-            store.segments().add_shadow(segment, i64::from(entry.bytes));
+            store.segments().add_shadow(segment, shadow_bytes(entry.bytes));
         }
     }
 }

@@ -45,6 +45,11 @@ pub const fn class_bytes(class: u8) -> u32 {
     start + (above % CLASSES_PER_DOUBLING + 1) * (start / CLASSES_PER_DOUBLING)
 }
 
+/// What a live record of `class` takes of a segment, its summary entry included, in bytes.
+pub const fn live_bytes(class: u8) -> u32 {
+    class_bytes(class) + super::summary::ENTRY_BYTES as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

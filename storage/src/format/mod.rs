@@ -29,7 +29,7 @@ mod tests;
 
 pub use batch::BatchHeader;
 pub use checksum::{GenerationSeed, RecordSeed};
-pub use class::{class_bytes, class_of};
+pub use class::{class_bytes, class_of, live_bytes};
 pub use database_map::{DATABASE_COUNT, DatabaseMap};
 pub use draft::{RecordDraft, pad_head, record_bytes};
 pub use error::FormatError;

@@ -137,7 +137,6 @@ impl Flush {
     /// No further segment will be opened.
     pub(crate) fn drop_prepared(&mut self) {
         self.prepared.clear();
-        self.idle_images.clear();
     }
 
     /// Offers wholly written images; those that `is_free` grants become idle.

@@ -71,6 +71,8 @@ pub(crate) struct Log {
     rounds: Rounds,
     room: Notify,
     latched: AtomicBool,
+    /// No further segment is opened.
+    is_ended: AtomicBool,
     latch_reason: Mutex<Option<String>>,
 }
 
@@ -94,6 +96,7 @@ impl Log {
             full_at: AtomicU64::new(0),
             room: Notify::new(),
             latched: AtomicBool::new(false),
+            is_ended: AtomicBool::new(false),
             latch_reason: Mutex::new(None),
         }
     }
@@ -230,6 +233,7 @@ impl Log {
 
     /// Seals the open segment without a successor: the log ends here.
     pub(crate) fn seal_current(&self) {
+        self.is_ended.store(true, Ordering::SeqCst);
         self.flush.lock().drop_prepared();
         let current = self.current.load(Ordering::SeqCst);
         if current == NO_CURRENT {
@@ -266,6 +270,9 @@ impl Log {
     /// Pairs idle write buffers with free segments, so that a full segment has a successor.
     /// `spare`: free segments that must remain for the cleaner.
     pub(crate) fn prepare(&self, spare: u64) {
+        if self.is_ended.load(Ordering::SeqCst) {
+            return;
+        }
         let mut flush = self.flush.lock();
         self.retire_images(&mut flush);
         while flush.wants_prepared() && self.segments.free_count() > spare {

@@ -8,10 +8,11 @@ use cellar_index::{Entry, Hasher, Identity, Index, VALUE_TYPE_PAGE};
 use crate::database::PAGE_HANDLE;
 use crate::error::OpenError;
 use crate::expiry::entry_seconds;
-use crate::format::{DatabaseMap, EntryDetail, SummaryEntry, class_bytes, class_of};
+use crate::format::{DatabaseMap, EntryDetail, SummaryEntry, class_of, live_bytes};
 use crate::paged::Collection;
 use crate::place;
 use crate::recovery::media::Media;
+use crate::segment::shadow_bytes;
 use crate::units::{CollectionId, Location, Lsn, SegmentNumber};
 
 /// A database map, and where it was found.
@@ -118,7 +119,7 @@ impl<'a> Contents<'a> {
             EntryDetail::Tombstone => {
                 let removed = self.index.lock(id).remove(id);
                 self.forget(id, removed);
-                self.weights[segment.get() as usize].shadow += i64::from(entry.bytes);
+                self.weights[segment.get() as usize].shadow += shadow_bytes(entry.bytes);
                 Ok(())
             }
             EntryDetail::Map => {
@@ -151,7 +152,7 @@ impl<'a> Contents<'a> {
         lock.ensure_room(id).map_err(|_| OpenError::NoMemory)?;
         let replaced = lock.put(id, new);
         drop(lock);
-        self.weights[segment.get() as usize].live += i64::from(class_bytes(length_class));
+        self.weights[segment.get() as usize].live += i64::from(live_bytes(length_class));
         self.forget(id, replaced);
         if let Some(collection) = collection {
             self.roots.insert(id, collection);
@@ -163,7 +164,7 @@ impl<'a> Contents<'a> {
     fn forget(&mut self, id: Identity, entry: Option<Entry>) {
         let Some(entry) = entry else { return };
         let (segment, _) = place::of(&entry).split(self.media.segment_bytes);
-        self.weights[segment.get() as usize].live -= i64::from(class_bytes(entry.length_class));
+        self.weights[segment.get() as usize].live -= i64::from(live_bytes(entry.length_class));
         if place::is_root(&entry) {
             self.roots.remove(&id);
         }

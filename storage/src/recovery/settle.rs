@@ -24,6 +24,7 @@ pub(super) async fn settle(
         media,
         hasher,
         cuts,
+        durable: survey.durable,
         openings: hot_openings(&survey.lives),
     };
     for mut life in std::mem::take(&mut survey.lives) {
@@ -51,6 +52,8 @@ struct Settler<'a> {
     media: &'a Media<'a>,
     hasher: &'a Hasher,
     cuts: Cuts,
+    /// What was known to be durable before the log was walked.
+    durable: Lsn,
     openings: Vec<Lsn>,
 }
 
@@ -62,7 +65,13 @@ impl Settler<'_> {
             self.free(life).await?;
             return Ok(false);
         }
-        let is_settled = |footer: Footer| !life.is_hot() || footer.end_lsn <= void;
+        // The last writes of a hot segment may be torn while they are not known to be durable; a cold
+        // one's footer is written when all before it is.
+        let is_durable = |footer: Footer| {
+            !life.is_hot_of(self.cuts.epoch) || footer.end_lsn <= self.durable
+        };
+        let is_settled =
+            |footer: Footer| !life.is_hot() || (footer.end_lsn <= void && is_durable(footer));
         if life.footer.is_some_and(is_settled) {
             return Ok(true);
         }

@@ -7,4 +7,4 @@ mod pins;
 mod table;
 
 pub(crate) use pins::{Pin, Pins};
-pub(crate) use table::{Found, Segment, SegmentTable, State};
+pub(crate) use table::{Found, Segment, SegmentTable, State, shadow_bytes};

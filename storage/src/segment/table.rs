@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, O
 
 use parking_lot::Mutex;
 
-use crate::format::{GenerationSeed, Stream};
+use crate::format::{ENTRY_BYTES, GenerationSeed, Stream};
 use crate::units::{DeviceNumber, Generation, Lsn, SegmentNumber};
 
 /// Where a segment stands in its life.
@@ -35,6 +35,11 @@ impl State {
             other => unreachable!("segment state {other} was never stored"),
         }
     }
+}
+
+/// What a tombstone of `bytes` takes of a segment, its summary entry included.
+pub(crate) fn shadow_bytes(bytes: u32) -> i64 {
+    i64::from(bytes + ENTRY_BYTES as u32)
 }
 
 /// No write buffer holds the segment.
@@ -440,7 +445,7 @@ mod tests {
     #[test]
     fn freeing_forgets_what_was_live() {
         let table = SegmentTable::new(&[1]);
-        let segment = table.take_unallocated().map(|s| { table.put_allocated(s); s });
+        let segment = table.take_unallocated().inspect(|segment| table.put_allocated(*segment));
         assert_eq!(table.take_ready(), segment);
         let segment = segment.expect("one segment");
         table.add_live(segment, 96);

@@ -20,7 +20,7 @@ use crate::cold::ColdLog;
 use crate::database::Databases;
 use crate::device::Device;
 use crate::error::StoreError;
-use crate::format::{StoreId, Superblock};
+use crate::format::{FOOTER_BYTES, SEGMENT_HEADER_BYTES, StoreId, Superblock};
 use crate::handle::Handle;
 use crate::lock::LockTable;
 use crate::log::Log;
@@ -217,7 +217,8 @@ impl Store {
             .segments()
             .usable_count()
             .saturating_sub(CLEANER_SEGMENTS);
-        usable * u64::from(self.segment_bytes()) / 100 * percent
+        let room = self.segment_bytes() - SEGMENT_HEADER_BYTES as u32 - FOOTER_BYTES as u32;
+        usable * u64::from(room) / 100 * percent
     }
 
     /// Where the current map record is, if the log holds one; returns where it was.

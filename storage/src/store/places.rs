@@ -4,7 +4,7 @@ use cellar_index::Entry;
 
 use crate::cache::CacheKey;
 use crate::error::StoreError;
-use crate::format::{HEAD_BYTES_MAX, RESERVED_BYTES, RecordHead, class_bytes};
+use crate::format::{HEAD_BYTES_MAX, RESERVED_BYTES, RecordHead, class_bytes, live_bytes};
 use crate::log::Image;
 use crate::place;
 use crate::read::{StoredRecord, record_len};
@@ -71,13 +71,13 @@ impl Store {
     /// An entry no longer points where it did: what it pointed to is dead.
     pub(crate) fn forget_entry(&self, entry: &Entry) {
         let segment = self.split(place::of(entry)).0;
-        let bytes = i64::from(class_bytes(entry.length_class));
+        let bytes = i64::from(live_bytes(entry.length_class));
         self.segments().add_live(segment, -bytes);
     }
 
     /// A record moved with its entry.
     pub(crate) fn move_live(&self, old: Location, new: Location, entry: &Entry) {
-        let bytes = i64::from(class_bytes(entry.length_class));
+        let bytes = i64::from(live_bytes(entry.length_class));
         self.segments().add_live(self.split(new).0, bytes);
         self.segments().add_live(self.split(old).0, -bytes);
     }

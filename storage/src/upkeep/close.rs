@@ -11,6 +11,8 @@ impl Store {
     pub async fn close(&self, handle: &Handle) -> Result<(), StoreError> {
         self.set_closing();
         let worker = handle.worker();
+        // Whoever waits for room finds the store closing.
+        self.log().room().notify_waiters();
         self.log().seal_current();
         worker.wait_durable(self.log().tail()).await?;
         self.write_clean_mark(handle).await

@@ -23,6 +23,7 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
         store.segments().set_exhausted(failed);
         store.prepare_log();
         tokio::select! {
+            biased;
             () = store.prepare_wanted().notified() => {}
             () = store.clock().sleep(RETRY_US) => {}
         }

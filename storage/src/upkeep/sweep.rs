@@ -18,6 +18,7 @@ pub(crate) async fn run_handles(worker: &Rc<Worker>) {
         let dead = store.databases().dead_handles();
         if dead.is_empty() {
             tokio::select! {
+                biased;
                 () = store.sweep_wanted().notified() => {}
                 () = store.closing().notified() => {}
             }
@@ -62,6 +63,7 @@ pub(crate) async fn run_collections(worker: &Rc<Worker>) {
             continue;
         }
         tokio::select! {
+            biased;
             () = store.collections().sweep_wanted().notified() => {}
             () = store.closing().notified() => {}
         }

@@ -15,12 +15,13 @@ use crate::error::StoreError;
 use crate::expiry::{Deadline, deadline, entry_seconds};
 use crate::format::{
     BatchHeader, EntryDetail, Identity as StoredIdentity, Kind, PageKey, RecordDraft, SummaryEntry,
-    ValueType, class_bytes, class_of,
+    ValueType, class_of, live_bytes,
 };
 use crate::lock::{LockTable, StripeLocks};
 use crate::log::NoRoom;
 use crate::paged::Collection;
 use crate::place;
+use crate::segment::shadow_bytes;
 use crate::units::{DatabaseId, Location, Lsn};
 use crate::worker::Worker;
 use crate::write::{Condition, Outcome};
@@ -194,7 +195,8 @@ impl Worker {
     /// Refuses what must not be tried: writes after a failure, growth of a full device.
     fn admit(&self, writes: &[Prepared<'_>], mark: Mark) -> Result<(), Refused> {
         let grows = writes.iter().filter(|write| !write.removes());
-        let bytes = grows.map(|write| u64::from(write.draft.bytes())).sum();
+        let taken = |write: &Prepared<'_>| u64::from(live_bytes(class_of(write.draft.bytes())));
+        let bytes = grows.map(taken).sum();
         self.store().admit(bytes, mark).map_err(Refused::Failed)
     }
 
@@ -301,12 +303,11 @@ impl Worker {
         let segment = store.split(at).0;
         let entry = write.entry(at);
         let before = if let Some(entry) = entry {
-            let bytes = class_bytes(entry.length_class);
+            let bytes = live_bytes(entry.length_class);
             store.segments().add_live(segment, i64::from(bytes));
             locks.put(write.identity, entry)
         } else {
-            let bytes = i64::from(write.draft.bytes());
-            store.segments().add_shadow(segment, bytes);
+            store.segments().add_shadow(segment, shadow_bytes(write.draft.bytes()));
             locks.remove(write.identity)
         };
         if let Some(before) = before {

@@ -8,7 +8,7 @@ use tokio::sync::MutexGuard;
 use crate::database::MapChange;
 use crate::error::StoreError;
 use crate::format::{
-    EntryDetail, Identity, Kind, RecordDraft, SummaryEntry, class_bytes, class_of,
+    EntryDetail, Identity, Kind, RecordDraft, SummaryEntry, class_of, live_bytes,
 };
 use crate::log::Reservation;
 use crate::units::DatabaseId;
@@ -54,7 +54,7 @@ impl Worker {
         };
         image.write_record(draft, &entry, at.place.slot);
         image.note_map(offset);
-        let bytes = class_bytes(class_of(draft.bytes()));
+        let bytes = live_bytes(class_of(draft.bytes()));
         store.segments().add_live(image.segment(), i64::from(bytes));
         let before = store.set_map_location(Some(store.location(image.segment(), offset)));
         if let Some(before) = before {

@@ -53,7 +53,7 @@ impl Worker {
                     progress.locks = Some(locks);
                 }
                 Err(Refused::Unsure { identity, at }) => {
-                    self.settle_deadline(identity, at, &mut progress).await?;
+                    self.settle_deadline((identity, at), terms.held, &mut progress).await?;
                 }
             }
         }
@@ -63,8 +63,8 @@ impl Worker {
     /// else remembers that it has not.
     async fn settle_deadline(
         self: &Rc<Self>,
-        identity: Identity,
-        at: Location,
+        (identity, at): (Identity, Location),
+        held: Option<&StripeLocks>,
         progress: &mut Progress,
     ) -> Result<(), StoreError> {
         let Some((entry, record)) = self.read_record(identity).await? else {
@@ -74,11 +74,8 @@ impl Worker {
             return Ok(());
         }
         if record.is_expired(self.store().clock().unix_ms()) {
-            // The record decides from here on; the entry says so within the second.
-            progress.unexpired.retain(|place| *place != at);
-            return self
-                .wait_removed(identity, entry.database, at, progress)
-                .await;
+            let held = held.or(progress.locks.as_ref());
+            return self.wait_removed((identity, at), entry.database, held).await;
         }
         progress.unexpired.push(at);
         Ok(())
@@ -86,10 +83,9 @@ impl Worker {
 
     async fn wait_removed(
         self: &Rc<Self>,
-        identity: Identity,
+        (identity, at): (Identity, Location),
         handle: u8,
-        at: Location,
-        progress: &Progress,
+        held: Option<&StripeLocks>,
     ) -> Result<(), StoreError> {
         let Some(database) = self.store().databases().by_handle(handle) else {
             return Ok(());
@@ -97,7 +93,7 @@ impl Worker {
         loop {
             let mut room = pin!(self.log().room().notified());
             room.as_mut().enable();
-            match self.try_remove_at(identity, database, at, progress.locks.as_ref()) {
+            match self.try_remove_at(identity, database, at, held) {
                 Ok(_) => return Ok(()),
                 Err(Refused::NoRoom) => {
                     self.store().want_room();

@@ -98,9 +98,9 @@ fn foreign_content_is_refused_wherever_it_lies_in_the_first_mib() {
 fn a_damaged_superblock_is_not_taken_for_blank() {
     let device = blank(1);
     open_all(&[Arc::clone(&device)]).unwrap();
-    SUPERBLOCK_OFFSETS
-        .iter()
-        .for_each(|offset| device.rot(offset + 100, 1));
+    for offset in SUPERBLOCK_OFFSETS {
+        device.rot(offset + 100, 1);
+    }
     check_refused(&[device], is_foreign);
 }
 

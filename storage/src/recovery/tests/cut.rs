@@ -174,7 +174,7 @@ fn an_open_cold_segment_counts_up_to_its_break() {
     let life = recovered.segments.get(SegmentNumber::new(1));
     assert_eq!(
         (life.state(), life.sealed_lsn(), life.live_bytes()),
-        (State::Sealed, next, 64)
+        (State::Sealed, next, 64 + 48)
     );
     assert_eq!(bench.open().index.len(), 2);
 }

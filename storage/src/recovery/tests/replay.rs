@@ -30,9 +30,9 @@ fn the_later_of_two_hot_records_wins_across_segments() {
     assert_eq!(bench.value(&recovered, "b").as_deref(), Some("only"));
     assert_eq!(bench.value(&recovered, "c"), None);
     let (first, second) = (SegmentNumber::new(3), SegmentNumber::new(1));
-    assert_eq!(recovered.segments.get(first).live_bytes(), 64);
-    assert_eq!(recovered.segments.get(second).live_bytes(), 64);
-    assert_eq!(recovered.segments.get(second).shadow_bytes(), 64);
+    assert_eq!(recovered.segments.get(first).live_bytes(), 64 + 48);
+    assert_eq!(recovered.segments.get(second).live_bytes(), 64 + 48);
+    assert_eq!(recovered.segments.get(second).shadow_bytes(), 64 + 48);
     assert_eq!(recovered.segments.get(first).state(), State::Sealed);
     assert_eq!(recovered.segments.get(first).sealed_lsn(), next);
     assert_eq!(recovered.record_count, 5);
@@ -134,7 +134,7 @@ fn records_of_databases_that_no_map_shows_are_dead() {
     assert_eq!((recovered.index.count(0), recovered.index.count(2)), (1, 1));
     assert_eq!(
         (recovered.index.count(1), recovered.segments.live_bytes()),
-        (0, 128)
+        (0, 2 * (64 + 48))
     );
     // The superblock carries the map on.
     assert_eq!(bench.open().map, map);
