@@ -5,7 +5,7 @@
 
 use std::task::{Context, Poll};
 
-use cellar_storage::Lsn;
+use cellar_storage::{Db, Lsn};
 
 use super::{Closed, Connection};
 use crate::command::{
@@ -66,6 +66,7 @@ enum Ran {
 pub(super) struct Account {
     pub(super) entry: &'static CommandEntry,
     pub(super) started_us: u64,
+    pub(super) db: Db,
     pub(super) is_answered: bool,
 }
 
@@ -124,14 +125,12 @@ impl Connection {
     fn open_account(&mut self, entry: &'static CommandEntry) -> Account {
         self.cx.next_command();
         self.client.note_command(entry, self.now_us);
-        if self.cx.shared.monitors.is_any() {
-            self.tell_monitors(entry);
-        }
         let mode = self.cx.session.reply_mode();
         let is_answered = matches!(mode, ReplyMode::On | ReplyMode::SkipNext);
         Account {
             entry,
             started_us: self.now_us,
+            db: self.cx.db(),
             is_answered,
         }
     }
@@ -226,6 +225,9 @@ impl Connection {
 
     /// Counts a command that ended at `now_us`.
     pub(super) fn settle_account(&mut self, account: Account, error: Option<&str>) {
+        if self.cx.shared.monitors.is_any() {
+            self.tell_monitors(account);
+        }
         let Account {
             entry, started_us, ..
         } = account;
@@ -272,7 +274,8 @@ impl Connection {
             .push(slow, count_max.unsigned_abs() as usize);
     }
 
-    fn tell_monitors(&self, entry: &CommandEntry) {
+    fn tell_monitors(&self, account: Account) {
+        let Account { entry, db, .. } = account;
         let flags = entry.spec.flags;
         if flags.has(Flag::SkipMonitor) || flags.has(Flag::Admin) {
             return;
@@ -280,7 +283,7 @@ impl Connection {
         let shared = &self.cx.shared;
         let unix_us = shared.clock.unix_ms() * 1000;
         let args = visible_arguments(entry, &self.args);
-        let line = monitor::line(unix_us, self.cx.db(), self.client.address(), &args);
+        let line = monitor::line(unix_us, db, self.client.address(), &args);
         shared
             .monitors
             .send(&line, shared.config.fast.inbox_limit(), self.now_us);

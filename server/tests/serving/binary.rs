@@ -1,0 +1,206 @@
+//! The binary: its complaints, its banner, its exit codes.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::harness::Client;
+
+fn cellar(arguments: &[&str], directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cellar"));
+    command.args(arguments).current_dir(directory);
+    command
+}
+
+fn run(arguments: &[&str], directory: &Path) -> Output {
+    cellar(arguments, directory).output().unwrap()
+}
+
+/// Starts a server on a unix socket; returns once it says that it is ready.
+fn start(directory: &Path, more: &[&str]) -> (Child, Vec<String>) {
+    let options = [
+        "--port",
+        "0",
+        "--unixsocket",
+        "socket",
+        "--unixsocketperm",
+        "700",
+        "--devices",
+        "store.cellar 256mb",
+        "--segment-size",
+        "1mb",
+        "--workers",
+        "1",
+    ];
+    let mut command = cellar(&[&options[..], more].concat(), directory);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = Vec::new();
+    for line in BufReader::new(child.stdout.as_mut().unwrap()).lines() {
+        lines.push(line.unwrap());
+        if lines
+            .last()
+            .unwrap()
+            .ends_with("ready to accept connections")
+        {
+            return (child, lines);
+        }
+    }
+    panic!("it never was ready: {lines:?}");
+}
+
+#[test]
+fn complaints_name_the_place_and_nothing_is_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("c.toml");
+    let check = |text: &str, arguments: &[&str], expected: &str| {
+        std::fs::write(&file, text).unwrap();
+        let output = run(
+            &[&["--config", "c.toml"], arguments].concat(),
+            directory.path(),
+        );
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            format!("cellar: {expected}\n")
+        );
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    };
+    check(
+        "[network]\nport = -1\n",
+        &[],
+        "c.toml:2: network.port: argument must be between 0 and 65535 inclusive",
+    );
+    check(
+        "[memory]\nmaxmemory = \"1x\"\n",
+        &[],
+        "c.toml:2: memory.maxmemory: argument must be a memory value",
+    );
+    check(
+        "[storage]\n\ndir = \"c.toml\"\n",
+        &[],
+        "c.toml:3: storage.dir: 'c.toml' is not a directory",
+    );
+    check(
+        "",
+        &["--port", "x"],
+        "flag --port: argument couldn't be parsed into an integer",
+    );
+    check(
+        "[storage]\ndevices = [{ path = \"/dev/null\" }]\n",
+        &[],
+        "c.toml:2: storage.devices: '/dev/null' is neither a file nor a block device",
+    );
+    let output = run(&["--config", "missing.toml"], directory.path());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("missing.toml: cannot read"));
+    let output = run(&["--nothing"], directory.path());
+    assert!(!output.status.success());
+}
+
+#[test]
+fn a_used_port_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let used = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = used.local_addr().unwrap().port().to_string();
+    let output = run(&["--port", &port], directory.path());
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    let expected = format!("cellar: cannot listen on 127.0.0.1:{port}: Address already in use");
+    assert!(complaint.starts_with(&expected), "{complaint}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_configuration_is_printed_and_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(&["--port", "7000", "--print-config"], directory.path());
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\nport = 7000\n"));
+    std::fs::write(directory.path().join("c.toml"), &text).unwrap();
+    let again = run(&["--config", "c.toml", "--print-config"], directory.path());
+    assert_eq!(String::from_utf8(again.stdout).unwrap(), text);
+    let output = run(&["--config", "c.toml", "--check-config"], directory.path());
+    assert!(output.status.success());
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn it_serves_a_unix_socket_and_stops_on_sigterm() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut child, lines) = start(directory.path(), &[]);
+    assert!(lines[0].starts_with("Cellar "), "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.contains("redis-cli -s socket")),
+        "{lines:?}"
+    );
+    let socket = directory.path().join("socket");
+    let mode = std::fs::metadata(&socket).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+    let mut client = Client::unix(UnixStream::connect(&socket).unwrap());
+    client.check("set k v", "+OK");
+    assert!(client.run("client info").text().contains(" flags=U "));
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    assert!(client.is_closed());
+    assert!(child.wait().unwrap().success());
+    assert!(!socket.exists());
+}
+
+#[test]
+fn the_socket_of_a_killed_server_is_taken_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let (mut child, _) = start(directory.path(), &[]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(directory.path().join("socket").exists());
+    let (mut child, _) = start(directory.path(), &[]);
+    let mut client = Client::unix(UnixStream::connect(directory.path().join("socket")).unwrap());
+    client.check("ping", "+PONG");
+    client.send(&["shutdown", "nosave"]);
+    assert!(client.is_closed());
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn the_log_goes_to_its_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command = cellar(
+        &[
+            "--port",
+            "0",
+            "--unixsocket",
+            "socket",
+            "--devices",
+            "store.cellar 256mb",
+            "--segment-size",
+            "1mb",
+            "--workers",
+            "1",
+            "--logfile",
+            "cellar.log",
+            "--loglevel",
+            "verbose",
+        ],
+        directory.path(),
+    );
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut banner = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    while !banner.contains("type next") {
+        assert!(output.read_line(&mut banner).unwrap() > 0, "{banner}");
+    }
+    let mut client = Client::unix(UnixStream::connect(directory.path().join("socket")).unwrap());
+    client.check("config set loglevel warning", "+OK");
+    client.check("debug log hello", "+OK");
+    client.send(&["shutdown"]);
+    assert!(client.is_closed());
+    assert!(child.wait().unwrap().success());
+    let log = std::fs::read_to_string(directory.path().join("cellar.log")).unwrap();
+    assert!(log.contains("ready to accept connections"), "{log}");
+    assert!(log.contains("WARN DEBUG LOG: hello"), "{log}");
+    assert!(!log.contains("stopped"), "{log}");
+}

@@ -1,0 +1,16 @@
+//! The server over real sockets: started in this process on a port of the kernel's choice, or as
+//! the binary on a unix socket.
+//!
+//! Owns the behaviour that a client sees. Must never sleep for readiness.
+
+mod admission;
+mod binary;
+mod client_commands;
+mod configuration;
+mod documents;
+mod harness;
+mod limits;
+mod pipelines;
+mod protocol;
+mod server_commands;
+mod sessions;
