@@ -117,9 +117,7 @@ impl Index {
             .allocate(NODES_RESERVED_ORDER, &self.budget)
             .ok_or_else(|| self.full())?;
         for region in &self.regions {
-            for _ in 0..self.shape.buckets_min() {
-                self.grow(region)?;
-            }
+            self.found(region)?;
         }
         Ok(())
     }
