@@ -321,3 +321,111 @@ impl FreeBlocks {
             .expect("a piece taken apart has pair bits")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Small = Arena<32>;
+
+    fn arena() -> Small {
+        Arena::new().expect("addresses are to be had")
+    }
+
+    fn next_random(state: &mut u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state
+    }
+
+    #[test]
+    fn runs_are_aligned_and_apart_and_all_memory_goes_back() {
+        const ROUNDS: usize = if cfg!(miri) { 60 } else { 20_000 };
+        let (arena, budget) = (arena(), Budget::new(0));
+        let mut live: Vec<(u32, u32)> = Vec::new();
+        let mut owner = std::collections::BTreeMap::new();
+        let mut random = 7;
+        for round in 0..ROUNDS {
+            let order = (next_random(&mut random) % 11) as u32;
+            if live.is_empty() || next_random(&mut random) % 100 < 55 && live.len() < 300 {
+                let block = arena.allocate(order, &budget).expect("there is no bound");
+                assert_eq!(block % (1 << order), 0);
+                let before = owner.range(..block + (1 << order)).next_back();
+                assert!(before.is_none_or(|(start, length)| start + length <= block));
+                owner.insert(block, 1 << order);
+                live.push((block, order));
+            } else {
+                let (block, order) = live.swap_remove(round % live.len());
+                owner.remove(&block);
+                arena.free(block, order, &budget);
+            }
+        }
+        for (block, order) in live.drain(..) {
+            arena.free(block, order, &budget);
+        }
+        let kept = KEPT_PIECES_MAX as u64 * (PIECE_BYTES as u64 + Small::PAIRS_BYTES);
+        assert!(arena.bytes().backed <= kept);
+        assert_eq!(
+            budget.used_bytes.load(Ordering::Relaxed),
+            arena.bytes().backed
+        );
+        let free = arena.free.lock();
+        assert!(
+            free.lists.iter().all(|list| *list == NONE),
+            "all runs joined to pieces"
+        );
+    }
+
+    #[test]
+    fn the_first_word_of_a_freed_block_is_left_alone() {
+        let (arena, budget) = (arena(), Budget::new(0));
+        let blocks: Vec<u32> = (0..8)
+            .map(|_| arena.allocate(0, &budget).unwrap())
+            .collect();
+        for block in &blocks {
+            arena.memory().block(*block)[0].store(!block, Ordering::Relaxed);
+        }
+        for block in &blocks {
+            arena.free(*block, 0, &budget);
+        }
+        for block in &blocks {
+            assert_eq!(
+                arena.memory().block(*block)[0].load(Ordering::Relaxed),
+                !block
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_taken_beyond_the_bound() {
+        let (arena, budget) = (arena(), Budget::new(PIECE_BYTES as u64));
+        assert_eq!(arena.allocate(Small::PIECE_ORDER + 1, &budget), None);
+        let piece = arena.allocate(Small::PIECE_ORDER, &budget).unwrap();
+        assert_eq!(arena.allocate(0, &budget), None);
+        arena.free(piece, Small::PIECE_ORDER, &budget);
+        assert_eq!(arena.allocate(Small::PIECE_ORDER, &budget), Some(piece));
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn runs_of_several_pieces_join_again() {
+        let (arena, budget) = (arena(), Budget::new(0));
+        let orders = [3, 0, 2, 1, 5].map(|order| order + Small::PIECE_ORDER);
+        let blocks = orders.map(|order| arena.allocate(order, &budget).unwrap());
+        for (block, order) in blocks.into_iter().zip(orders) {
+            assert_eq!(block % (1 << order), 0);
+            arena.free(block, order, &budget);
+        }
+        let kept = arena
+            .free
+            .lock()
+            .kept
+            .pop()
+            .expect("one piece was freed alone");
+        arena.give_back(&mut arena.free.lock(), kept, Small::PIECE_ORDER, &budget);
+        let whole = &arena.free.lock().whole;
+        assert_eq!(whole.iter().map(BTreeSet::len).sum::<usize>(), 1);
+        assert_eq!(budget.used_bytes.load(Ordering::Relaxed), 0);
+    }
+}
