@@ -9,9 +9,7 @@ use std::thread;
 
 use cellar_index::{Entry, Identity, Index};
 
-use random::{Random, ids, seed};
-
-mod random;
+use crate::random::{Random, ids, seed};
 
 const THREADS: usize = 4;
 /// Operations of each thread; Miri runs some thousand times slower.
