@@ -3,6 +3,7 @@
 //! Prints its seed; `SEED=n` replays the operations, though not the interleaving.
 #![expect(clippy::print_stdout, reason = "a failed run tells its seed")]
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::thread;
@@ -167,6 +168,73 @@ fn pairs_are_written_and_read_as_one() {
     }
 }
 
+/// What two threads could do to each other in the worst moment, in one thread: the key moves
+/// between the reader's finding and its pinning of the entry.
+#[test]
+fn an_entry_that_changes_before_its_pin_is_let_go() {
+    for index in &indexes() {
+        let id = ids(1, 1)[0];
+        let (old, new) = (entry_of(id, 1), entry_of(id, 2));
+        put(index, id, old);
+        let (mut pinned, mut unpinned) = (Vec::new(), Vec::new());
+        let found = index.lookup_pinned(
+            id,
+            |entry| {
+                if pinned.is_empty() {
+                    put(index, id, new);
+                }
+                pinned.push(*entry);
+            },
+            |entry| unpinned.push(*entry),
+        );
+        assert_eq!(
+            (found, pinned, unpinned),
+            (Some(new), vec![old, new], vec![old])
+        );
+        let pin = |_: &Entry| _ = index.lock(id).remove(id);
+        let mut unpinned = Vec::new();
+        assert_eq!(
+            index.lookup_pinned(id, pin, |entry| unpinned.push(*entry)),
+            None
+        );
+        assert_eq!(unpinned, vec![new]);
+    }
+}
+
+/// The same where not the entry changes but its bucket splits, is merged away, or both.
+#[test]
+fn an_entry_that_is_moved_before_its_pin_is_found_again() {
+    let ids = ids(if cfg!(miri) { 30 } else { 3000 }, 1);
+    for index in &indexes() {
+        put(index, ids[0], entry_of(ids[0], 1));
+        for round in 0..3 {
+            let (pins, moved) = (Cell::new(0), Cell::new(false));
+            let found = index.lookup_pinned(
+                ids[0],
+                |_| {
+                    pins.set(pins.get() + 1);
+                    if moved.replace(true) {
+                        return;
+                    }
+                    if round != 1 {
+                        ids[1..]
+                            .iter()
+                            .for_each(|id| put(index, *id, entry_of(*id, 2)));
+                    }
+                    if round != 0 {
+                        ids[1..]
+                            .iter()
+                            .for_each(|id| _ = index.lock(*id).remove(*id));
+                    }
+                },
+                |_| pins.set(pins.get() - 1),
+            );
+            assert_eq!(found, Some(entry_of(ids[0], 1)));
+            assert_eq!(pins.get(), 1, "one pin is kept");
+        }
+    }
+}
+
 /// A place that a record may be in, as the storage engine's segments are.
 #[derive(Default)]
 struct Place {
@@ -197,7 +265,13 @@ fn a_place_is_never_freed_under_a_pin() {
             for _ in 0..OPERATIONS {
                 let key = random.below(ids.len() as u64);
                 if thread % 2 == 0 {
-                    let pin = |entry: &Entry| _ = place(entry).pins.fetch_add(1, Ordering::Relaxed);
+                    let pin = |entry: &Entry| {
+                        // Widens the gap in which the key may move away.
+                        if key % 4 == 0 {
+                            thread::yield_now();
+                        }
+                        place(entry).pins.fetch_add(1, Ordering::Relaxed);
+                    };
                     let unpin =
                         |entry: &Entry| _ = place(entry).pins.fetch_sub(1, Ordering::Release);
                     let found = index.lookup_pinned(ids[key as usize], pin, unpin);
