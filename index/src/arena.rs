@@ -96,7 +96,6 @@ struct FreeBlocks {
     /// Per piece taken apart: one bit for each pair of buddies, set while exactly one is free.
     pairs: Vec<Option<Box<[u64]>>>,
     backed_pieces: u64,
-    mapped_pieces: u64,
 }
 
 impl<const WORDS: usize> Arena<WORDS> {
@@ -105,6 +104,8 @@ impl<const WORDS: usize> Arena<WORDS> {
     const PIECE_BLOCKS: u32 = 1 << Self::PIECE_ORDER;
     /// Bytes of one piece's pair bits: a bit a block.
     const PAIRS_BYTES: u64 = Self::PIECE_BLOCKS as u64 / 8;
+    /// What a piece costs: its pair bits are counted even while it is in one run and has none.
+    const PIECE_COST_BYTES: u64 = PIECE_BYTES as u64 + Self::PAIRS_BYTES;
 
     pub(crate) fn new() -> io::Result<Self> {
         let memory = Memory::reserve()?;
@@ -114,7 +115,6 @@ impl<const WORDS: usize> Arena<WORDS> {
             kept: Vec::with_capacity(KEPT_PIECES_MAX),
             pairs: Vec::new(),
             backed_pieces: 0,
-            mapped_pieces: 0,
         };
         free.whole[memory.blocks().ilog2() as usize].insert(0);
         Ok(Self {
@@ -160,16 +160,14 @@ impl<const WORDS: usize> Arena<WORDS> {
     pub(crate) fn bytes(&self) -> ArenaBytes {
         let free = self.free.lock();
         let pieces_bytes = free.backed_pieces * PIECE_BYTES as u64;
-        let bookkeeping = free.mapped_pieces * Self::PAIRS_BYTES;
-        let huge = if self.memory.huge_pages() {
-            pieces_bytes
-        } else {
-            0
-        };
         ArenaBytes {
-            backed: pieces_bytes + bookkeeping,
-            huge,
-            bookkeeping,
+            backed: free.backed_pieces * Self::PIECE_COST_BYTES,
+            huge: if self.memory.huge_pages() {
+                pieces_bytes
+            } else {
+                0
+            },
+            bookkeeping: free.backed_pieces * Self::PAIRS_BYTES,
         }
     }
 
@@ -181,7 +179,7 @@ impl<const WORDS: usize> Arena<WORDS> {
             (block, found)
         } else {
             let piece = Self::take_piece(free, budget)?;
-            Self::map_pairs(free, piece, budget);
+            Self::map_pairs(free, piece);
             (piece, Self::PIECE_ORDER)
         };
         while have > order {
@@ -203,7 +201,7 @@ impl<const WORDS: usize> Arena<WORDS> {
     fn take_pieces(free: &mut FreeBlocks, order: u32, budget: &Budget) -> Option<u32> {
         let found = (order as usize..ORDERS).find(|&o| !free.whole[o].is_empty())?;
         let pieces = 1_u64 << (order - Self::PIECE_ORDER);
-        if !budget.try_charge(pieces * PIECE_BYTES as u64) {
+        if !budget.try_charge(pieces * Self::PIECE_COST_BYTES) {
             return None;
         }
         let block = free.whole[found]
@@ -233,10 +231,10 @@ impl<const WORDS: usize> Arena<WORDS> {
     fn give_back(&self, free: &mut FreeBlocks, block: u32, order: u32, budget: &Budget) {
         let pieces = 1_u64 << (order - Self::PIECE_ORDER);
         self.memory.release(block, 1 << order);
-        budget.refund(pieces * PIECE_BYTES as u64);
+        budget.refund(pieces * Self::PIECE_COST_BYTES);
         free.backed_pieces -= pieces;
-        if order == Self::PIECE_ORDER {
-            Self::unmap_pairs(free, block, budget);
+        if let Some(pairs) = free.pairs.get_mut((block >> Self::PIECE_ORDER) as usize) {
+            *pairs = None;
         }
         let (mut block, mut order) = (block, order as usize);
         while order + 1 < ORDERS && free.whole[order].remove(&(block ^ (1 << order))) {
@@ -246,25 +244,13 @@ impl<const WORDS: usize> Arena<WORDS> {
         free.whole[order].insert(block);
     }
 
-    fn map_pairs(free: &mut FreeBlocks, block: u32, budget: &Budget) {
+    fn map_pairs(free: &mut FreeBlocks, block: u32) {
         let piece = (block >> Self::PIECE_ORDER) as usize;
         if free.pairs.len() <= piece {
             free.pairs.resize(piece + 1, None);
         }
-        if free.pairs[piece].is_none() {
-            let words = (Self::PAIRS_BYTES / 8) as usize;
-            free.pairs[piece] = Some(vec![0; words].into_boxed_slice());
-            free.mapped_pieces += 1;
-            budget.charge(Self::PAIRS_BYTES);
-        }
-    }
-
-    fn unmap_pairs(free: &mut FreeBlocks, block: u32, budget: &Budget) {
-        let piece = (block >> Self::PIECE_ORDER) as usize;
-        if free.pairs.get_mut(piece).and_then(Option::take).is_some() {
-            free.mapped_pieces -= 1;
-            budget.refund(Self::PAIRS_BYTES);
-        }
+        let words = (Self::PAIRS_BYTES / 8) as usize;
+        free.pairs[piece].get_or_insert_with(|| vec![0; words].into_boxed_slice());
     }
 
     /// Where the bit of `block` and its buddy stands: which piece, which bit. A piece of `2^p`
@@ -319,5 +305,112 @@ impl FreeBlocks {
         self.pairs[piece]
             .as_deref()
             .expect("a piece taken apart has pair bits")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Small = Arena<32>;
+
+    fn arena() -> Small {
+        Arena::new().expect("addresses are to be had")
+    }
+
+    fn next_random(state: &mut u64) -> u64 {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        *state
+    }
+
+    #[test]
+    fn runs_are_aligned_and_apart_and_all_memory_goes_back() {
+        const ROUNDS: usize = if cfg!(miri) { 60 } else { 20_000 };
+        let (arena, budget) = (arena(), Budget::new(0));
+        let mut live: Vec<(u32, u32)> = Vec::new();
+        let mut owner = std::collections::BTreeMap::new();
+        let mut random = 7;
+        for round in 0..ROUNDS {
+            let order = (next_random(&mut random) % 11) as u32;
+            if live.is_empty() || next_random(&mut random) % 100 < 55 && live.len() < 300 {
+                let block = arena.allocate(order, &budget).expect("there is no bound");
+                assert_eq!(block % (1 << order), 0);
+                let before = owner.range(..block + (1 << order)).next_back();
+                assert!(before.is_none_or(|(start, length)| start + length <= block));
+                owner.insert(block, 1 << order);
+                live.push((block, order));
+            } else {
+                let (block, order) = live.swap_remove(round % live.len());
+                owner.remove(&block);
+                arena.free(block, order, &budget);
+            }
+        }
+        for (block, order) in live.drain(..) {
+            arena.free(block, order, &budget);
+        }
+        assert!(arena.bytes().backed <= KEPT_PIECES_MAX as u64 * Small::PIECE_COST_BYTES);
+        assert_eq!(
+            budget.used_bytes.load(Ordering::Relaxed),
+            arena.bytes().backed
+        );
+        let free = arena.free.lock();
+        assert!(
+            free.lists.iter().all(|list| *list == NONE),
+            "all runs joined to pieces"
+        );
+    }
+
+    #[test]
+    fn the_first_word_of_a_freed_block_is_left_alone() {
+        let (arena, budget) = (arena(), Budget::new(0));
+        let blocks: Vec<u32> = (0..8)
+            .map(|_| arena.allocate(0, &budget).unwrap())
+            .collect();
+        for block in &blocks {
+            arena.memory().block(*block)[0].store(!block, Ordering::Relaxed);
+        }
+        for block in &blocks {
+            arena.free(*block, 0, &budget);
+        }
+        for block in &blocks {
+            assert_eq!(
+                arena.memory().block(*block)[0].load(Ordering::Relaxed),
+                !block
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_taken_beyond_the_bound() {
+        let (arena, budget) = (arena(), Budget::new(Small::PIECE_COST_BYTES));
+        assert_eq!(arena.allocate(Small::PIECE_ORDER + 1, &budget), None);
+        let piece = arena.allocate(Small::PIECE_ORDER, &budget).unwrap();
+        assert_eq!(arena.allocate(0, &budget), None);
+        arena.free(piece, Small::PIECE_ORDER, &budget);
+        assert_eq!(arena.allocate(Small::PIECE_ORDER, &budget), Some(piece));
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn runs_of_several_pieces_join_again() {
+        let (arena, budget) = (arena(), Budget::new(0));
+        let orders = [3, 0, 2, 1, 5].map(|order| order + Small::PIECE_ORDER);
+        let blocks = orders.map(|order| arena.allocate(order, &budget).unwrap());
+        for (block, order) in blocks.into_iter().zip(orders) {
+            assert_eq!(block % (1 << order), 0);
+            arena.free(block, order, &budget);
+        }
+        let kept = arena
+            .free
+            .lock()
+            .kept
+            .pop()
+            .expect("one piece was freed alone");
+        arena.give_back(&mut arena.free.lock(), kept, Small::PIECE_ORDER, &budget);
+        let whole = &arena.free.lock().whole;
+        assert_eq!(whole.iter().map(BTreeSet::len).sum::<usize>(), 1);
+        assert_eq!(budget.used_bytes.load(Ordering::Relaxed), 0);
     }
 }

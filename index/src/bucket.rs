@@ -307,3 +307,118 @@ impl<'a> Chain<'a> {
         part
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Hasher;
+
+    fn packed(number: u32) -> (Identity, Packed) {
+        let id = Hasher::new([9; 16]).key(number, b"key");
+        (
+            id,
+            [
+                id.low(),
+                id.middle(),
+                id.top() | number << 8,
+                number,
+                !number,
+            ],
+        )
+    }
+
+    fn empty_bucket() -> Bucket {
+        std::array::from_fn(|_| AtomicU32::new(u32::MAX))
+    }
+
+    /// A chain on which entries 0 to `count - 1` were put, and the nodes not yet used.
+    fn check(count: u32, work: impl Fn(Chain<'_>, &mut Nodes)) {
+        let (bucket, memory) = (
+            empty_bucket(),
+            Memory::reserve().expect("addresses are to be had"),
+        );
+        let chain = Chain::new(&bucket, &memory);
+        chain.clear();
+        let mut spares: Nodes = (8..40).collect();
+        for number in 0..count {
+            chain.insert(&packed(number).1, &mut spares);
+        }
+        work(chain, &mut spares);
+    }
+
+    #[test]
+    fn a_chain_takes_as_many_nodes_as_its_entries_need() {
+        for count in 0..=20 {
+            check(count, |chain, spares| {
+                let nodes = (count as usize)
+                    .saturating_sub(BUCKET_SLOTS)
+                    .div_ceil(NODE_SLOTS);
+                assert_eq!(spares.len(), 32 - nodes);
+                assert_eq!(
+                    chain.room(),
+                    BUCKET_SLOTS + nodes * NODE_SLOTS - count as usize
+                );
+                let mut entries = Entries::new();
+                assert!(chain.copy(&mut entries, || true));
+                let expected: Entries = (0..count).map(|number| packed(number).1).collect();
+                assert_eq!(entries, expected);
+            });
+        }
+    }
+
+    #[test]
+    fn removal_of_any_entry_leaves_the_others_and_frees_emptied_nodes() {
+        for count in 1..=13 {
+            for removed in 0..count {
+                check(count, |chain, spares| {
+                    let slot = chain.find_locked(packed(removed).0).expect("it was put");
+                    chain.remove(slot, spares);
+                    for number in 0..count {
+                        let found = chain.find_locked(packed(number).0).map(Slot::read);
+                        assert_eq!(found, (number != removed).then_some(packed(number).1));
+                    }
+                    let left = count as usize - 1;
+                    let nodes = left.saturating_sub(BUCKET_SLOTS).div_ceil(NODE_SLOTS);
+                    assert_eq!(spares.len(), 32 - nodes);
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn a_drained_chain_gives_up_all_its_nodes() {
+        check(14, |chain, spares| {
+            let (mut entries, mut nodes) = (Entries::new(), Nodes::new());
+            chain.drain(&mut entries, &mut nodes);
+            assert_eq!((entries.len(), nodes.len(), spares.len()), (14, 3, 29));
+            assert!(chain.find_locked(packed(0).0).is_none());
+            assert_eq!(chain.room(), BUCKET_SLOTS);
+        });
+    }
+
+    #[test]
+    fn each_part_of_the_tag_tells_entries_apart() {
+        check(0, |chain, spares| {
+            let (id, words) = packed(1);
+            for bit in 0..72 {
+                let mut other = words;
+                other[bit / 32] ^= 1 << (bit % 32);
+                chain.insert(&other, spares);
+            }
+            assert!(chain.find_locked(id).is_none());
+            chain.insert(&words, spares);
+            assert_eq!(chain.find_locked(id).map(Slot::read), Some(words));
+        });
+    }
+
+    #[test]
+    fn a_reader_does_not_follow_a_link_that_may_be_stale() {
+        check(9, |chain, _| {
+            let (first, last) = (packed(0).0, packed(8).0);
+            assert!(matches!(chain.find(first, || false), Found::Yes(_)));
+            assert!(matches!(chain.find(last, || false), Found::Changed));
+            assert!(matches!(chain.find(last, || true), Found::Yes(_)));
+            assert!(!chain.copy(&mut Entries::new(), || false));
+        });
+    }
+}

@@ -64,11 +64,40 @@ impl Index {
         step_due(entries, state.buckets(), self.shape.buckets_min())
     }
 
-    /// Adds a bucket. Also makes a new region's first ones.
-    pub(crate) fn grow(&self, region: &Region) -> Result<(), IndexFull> {
+    /// Gives a new region its first buckets, one a partition.
+    pub(crate) fn found(&self, region: &Region) -> Result<(), IndexFull> {
+        let buckets = self.shape.buckets_min();
+        for bucket in 0..buckets {
+            let place = Place::of(bucket, self.shape);
+            self.make_room(region, place)?;
+            let block = self.block_at(region, place);
+            self.chain(block).clear();
+            self.lock_of(block).open();
+        }
+        self.usage
+            .buckets
+            .fetch_add(u64::from(buckets), Ordering::Relaxed);
         let state = State::from_word(region.state.load(Ordering::Relaxed));
-        let bucket = state.buckets();
-        let place = Place::of(bucket, self.shape);
+        region
+            .state
+            .store(state.next(buckets).word(), Ordering::Release);
+        Ok(())
+    }
+
+    /// Adds a bucket.
+    fn grow(&self, region: &Region) -> Result<(), IndexFull> {
+        let state = State::from_word(region.state.load(Ordering::Relaxed));
+        let place = Place::of(state.buckets(), self.shape);
+        self.make_room(region, place)?;
+        let block = self.block_at(region, place);
+        if !self.split(region, state, block) && place.starts_chunk() {
+            self.remove_chunk(region, place);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that the directory has a block at `place`, which comes after all it has.
+    fn make_room(&self, region: &Region, place: Place) -> Result<(), IndexFull> {
         if place.starts_tier() {
             self.add_tier(region, place)?;
         }
@@ -78,15 +107,6 @@ impl Index {
                 self.remove_tier(region, place);
             }
             added?;
-        }
-        let block = self.block_at(region, place);
-        if bucket == 0 {
-            self.chain(block).clear();
-            region.state.store(state.next(1).word(), Ordering::Release);
-            self.lock_of(block).open();
-            self.usage.buckets.fetch_add(1, Ordering::Relaxed);
-        } else if !self.split(region, state, block) && place.starts_chunk() {
-            self.remove_chunk(region, place);
         }
         Ok(())
     }

@@ -265,6 +265,8 @@ impl Index {
     }
 
     fn try_hold(&self, id: Identity, block: u32) -> Option<Held> {
+        // Both lines of the bucket at once.
+        self.buckets.memory().prefetch(block);
         let lock = self.lock_of(block);
         let opened = lock.try_lock()?;
         if !self.is_home_of(id, block) {

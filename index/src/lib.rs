@@ -20,6 +20,7 @@
 //! Owns hashing, entries, buckets, growth, cursors and the accounting of its memory. Must never do
 //! I/O, await, or know what a record looks like.
 
+mod accounting;
 mod arena;
 mod bucket;
 mod counters;
@@ -33,9 +34,10 @@ mod region;
 mod scan;
 mod table;
 
+pub use accounting::IndexBytes;
 pub use entry::{
     DATABASE_END, ENTRY_BYTES, Entry, LENGTH_CLASS_END, LOCATION_END, VALUE_TYPE_PAGE,
 };
 pub use guard::{BucketLock, BucketLocks};
 pub use identity::{Hasher, IDENTITY_BITS, Identity, PARTITION_BITS, PARTITION_COUNT, TAG_BITS};
-pub use table::{Index, IndexBytes, IndexFull};
+pub use table::{Index, IndexFull};

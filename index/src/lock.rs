@@ -108,3 +108,47 @@ impl Lock<'_> {
             .store(word.wrapping_add(SEQUENCE_STEP) | OPEN, Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_zeroes_is_not_in_use() {
+        let word = AtomicU32::new(0);
+        let lock = Lock(&word);
+        assert!(lock.begin_read().is_none());
+        assert!(lock.try_lock().is_none());
+        assert!(lock.lock_within_spin().is_none());
+        lock.open();
+        assert!(lock.begin_read().is_some());
+    }
+
+    #[test]
+    fn a_reader_sees_that_entries_changed_and_only_that() {
+        let word = AtomicU32::new(0);
+        let lock = Lock(&word);
+        lock.open();
+        let read = lock.begin_read().expect("open");
+        let held = lock.try_lock().expect("open");
+        assert!(lock.try_lock().is_none());
+        assert!(lock.begin_read().is_none());
+        assert!(!lock.is_unchanged(read));
+        lock.unlock_unchanged(held);
+        assert!(lock.is_unchanged(read));
+        let held = lock.lock_within_spin().expect("open");
+        lock.unlock_changed(held);
+        assert!(!lock.is_unchanged(read));
+    }
+
+    #[test]
+    fn a_new_life_does_not_repeat_the_last_one() {
+        let word = AtomicU32::new(u32::MAX);
+        let lock = Lock(&word);
+        let read = lock.begin_read().expect("open");
+        lock.try_lock().expect("open");
+        lock.open();
+        assert!(!lock.is_unchanged(read));
+        assert!(lock.begin_read().is_some());
+    }
+}

@@ -20,8 +20,11 @@ use crate::table::Index;
 
 /// Empty regions that one step of a scan passes over: some microseconds at most.
 const EMPTY_REGIONS_MAX: u32 = 256;
-/// Buckets that one `random` looks into: some 20 microseconds at most.
+/// Random buckets that one `random` looks into: some 50 microseconds at most.
 const RANDOM_BUCKETS_MAX: u32 = 256;
+/// Buckets that one `random` then visits in a row, some 50 microseconds at most: twice those of a
+/// region at its least, so that the only key of a store is always found.
+const NEAR_BUCKETS_MAX: u32 = 2 * 256 + 2;
 /// Slots among which `random` draws: a chain this long or shorter is drawn from fairly.
 const RANDOM_SLOTS: u64 = 16;
 
@@ -58,7 +61,7 @@ impl Index {
     /// drawn.
     ///
     /// Every entry in a chain of at most 16 is equally likely as long as one of 256 random buckets
-    /// has a wanted one. `None`: there was none in any of them, nor in the partitions near by; try
+    /// has a wanted one. `None`: there was none in any of them, nor in 514 buckets in a row; try
     /// again with another number while the counters say that there are any.
     pub fn random(
         &self,
@@ -90,7 +93,7 @@ impl Index {
     ) -> Option<(Identity, Entry)> {
         let mut cursor = random >> (64 - 46);
         let mut found = None;
-        for _ in 0..RANDOM_BUCKETS_MAX {
+        for _ in 0..NEAR_BUCKETS_MAX {
             cursor = self.scan(cursor, &mut |id, entry| {
                 if found.is_none() && entry.is_key() && wanted(&entry) {
                     found = Some((id, entry));
@@ -111,11 +114,17 @@ impl Index {
         let partition = (cursor >> 32) as u16;
         let mut entries = Entries::new();
         let low = (cursor as u32).reverse_bits();
-        let end = self.copy_bucket(partition, low, &mut entries);
+        let next =
+            Self::cursor_at(u32::from(partition)) + self.copy_bucket(partition, low, &mut entries);
+        // The next step's bucket comes while this one's entries are looked at.
+        if next < Self::cursor_at(PARTITION_COUNT) {
+            let located = self.locate_low((next >> 32) as u16, (next as u32).reverse_bits());
+            self.buckets.memory().prefetch(located.block);
+        }
         for packed in &entries {
             visit(identity_of(partition, packed), Entry::unpack(packed));
         }
-        Self::cursor_at(u32::from(partition)) + end
+        next
     }
 
     /// Replaces `entries` with those of the bucket of tags with the low word `low`; answers the

@@ -1,14 +1,15 @@
-//! The table: finding a bucket, reading entries without a lock, accounting.
+//! The table: finding a bucket, reading entries without a lock.
 //!
-//! Owns the arenas and the partitions. Must never write to shared memory on a lookup.
+//! Owns the arenas and the regions. Must never write to shared memory on a lookup.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
+use crate::accounting::Usage;
 use crate::arena::{Arena, Budget};
 use crate::bucket::{BUCKET_WORDS, Chain, Found, LOCK, NODE_WORDS, NODES_RESERVED_ORDER, Slot};
 use crate::counters::Counters;
-use crate::entry::{DATABASE_END, Entry, Packed, REFERENCED};
+use crate::entry::{Entry, Packed, REFERENCED};
 use crate::identity::Identity;
 use crate::lock::{Lock, Opened, Patience};
 use crate::region::{Place, Region, Shape, State, TierSlot};
@@ -24,37 +25,12 @@ pub struct Index {
     pub(crate) usage: Usage,
 }
 
-/// What the arenas' memory is used for.
-#[derive(Default)]
-pub(crate) struct Usage {
-    pub(crate) buckets: AtomicU64,
-    pub(crate) overflow_nodes: AtomicU64,
-    pub(crate) directory_nodes: AtomicU64,
-}
-
 /// The index cannot grow: its bound, or the address space reserved for it, is reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the index has no room left (bound: {bytes_max} bytes, 0 = none)")]
 pub struct IndexFull {
     /// The bound in force.
     pub bytes_max: u64,
-}
-
-/// Memory of the index, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IndexBytes {
-    /// All of it: the sum of `buckets`, `overflow`, `directory` and `free`.
-    pub total: u64,
-    /// Part of `total` for which huge pages were asked.
-    pub huge_page_backed: u64,
-    /// Buckets in the table.
-    pub buckets: u64,
-    /// Overflow nodes in the table, or held by a writer.
-    pub overflow: u64,
-    /// Regions' headers, directories, counters and the allocators' own tables.
-    pub directory: u64,
-    /// Taken from the system, not in use.
-    pub free: u64,
 }
 
 /// A bucket found by a reader, together with the state of the region that it was found by.
@@ -117,16 +93,9 @@ impl Index {
             .allocate(NODES_RESERVED_ORDER, &self.budget)
             .ok_or_else(|| self.full())?;
         for region in &self.regions {
-            for _ in 0..self.shape.buckets_min() {
-                self.grow(region)?;
-            }
+            self.found(region)?;
         }
         Ok(())
-    }
-
-    /// Headers and counters.
-    fn fixed_bytes(&self) -> u64 {
-        size_of_val(&*self.regions) as u64 + Counters::BYTES
     }
 
     /// Changes the bound (0 = none). Nothing that is there is given up.
@@ -257,60 +226,6 @@ impl Index {
         let located = self.locate(id);
         if let Some((chain, lock, opened)) = self.begin_read(&located) {
             chain.prefetch_overflow(|| lock.is_unchanged(opened));
-        }
-    }
-
-    /// Keys of the database with handle `database`; pages are not counted.
-    pub fn count(&self, database: u8) -> u64 {
-        assert!(database < DATABASE_END, "a database handle fits its 5 bits");
-        self.counters.keys(database)
-    }
-
-    /// Keys of the database with handle `database` that have an expiry.
-    pub fn count_expiring(&self, database: u8) -> u64 {
-        assert!(database < DATABASE_END, "a database handle fits its 5 bits");
-        self.counters.expiring(database)
-    }
-
-    /// Keys of all databases; pages are not counted.
-    pub fn len(&self) -> u64 {
-        self.counters.all_keys()
-    }
-
-    /// Whether there is no key.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// What the index takes of the memory, all slack included.
-    pub fn bytes(&self) -> IndexBytes {
-        let (buckets, nodes) = (self.buckets.bytes(), self.nodes.bytes());
-        let count =
-            |counter: &AtomicU64, bytes: usize| counter.load(Ordering::Relaxed) * bytes as u64;
-        let bucket_bytes = count(&self.usage.buckets, BUCKET_WORDS * 4);
-        let overflow = count(&self.usage.overflow_nodes, NODE_WORDS * 4);
-        let directory = count(&self.usage.directory_nodes, NODE_WORDS * 4)
-            + buckets.bookkeeping
-            + nodes.bookkeeping
-            + self.fixed_bytes();
-        let total = buckets.backed + nodes.backed + self.fixed_bytes();
-        IndexBytes {
-            total,
-            huge_page_backed: buckets.huge + nodes.huge,
-            buckets: bucket_bytes,
-            overflow,
-            directory,
-            free: total.saturating_sub(bucket_bytes + overflow + directory),
-        }
-    }
-
-    /// Counts an entry that came (or went) in `partition`, whose bucket the caller holds.
-    pub(crate) fn count_entry(&self, partition: u16, came: bool) {
-        let entries = &self.region(partition).entries;
-        if came {
-            entries.fetch_add(1, Ordering::Relaxed);
-        } else {
-            entries.fetch_sub(1, Ordering::Relaxed);
         }
     }
 

@@ -3,15 +3,14 @@
 //! Prints its seed; `SEED=n` replays the operations, though not the interleaving.
 #![expect(clippy::print_stdout, reason = "a failed run tells its seed")]
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::thread;
 
 use cellar_index::{Entry, Identity, Index};
 
-use random::{Random, ids, seed};
-
-mod random;
+use crate::random::{Random, ids, seed};
 
 const THREADS: usize = 4;
 /// Operations of each thread; Miri runs some thousand times slower.
@@ -169,6 +168,73 @@ fn pairs_are_written_and_read_as_one() {
     }
 }
 
+/// What two threads could do to each other in the worst moment, in one thread: the key moves
+/// between the reader's finding and its pinning of the entry.
+#[test]
+fn an_entry_that_changes_before_its_pin_is_let_go() {
+    for index in &indexes() {
+        let id = ids(1, 1)[0];
+        let (old, new) = (entry_of(id, 1), entry_of(id, 2));
+        put(index, id, old);
+        let (mut pinned, mut unpinned) = (Vec::new(), Vec::new());
+        let found = index.lookup_pinned(
+            id,
+            |entry| {
+                if pinned.is_empty() {
+                    put(index, id, new);
+                }
+                pinned.push(*entry);
+            },
+            |entry| unpinned.push(*entry),
+        );
+        assert_eq!(
+            (found, pinned, unpinned),
+            (Some(new), vec![old, new], vec![old])
+        );
+        let pin = |_: &Entry| _ = index.lock(id).remove(id);
+        let mut unpinned = Vec::new();
+        assert_eq!(
+            index.lookup_pinned(id, pin, |entry| unpinned.push(*entry)),
+            None
+        );
+        assert_eq!(unpinned, vec![new]);
+    }
+}
+
+/// The same where not the entry changes but its bucket splits, is merged away, or both.
+#[test]
+fn an_entry_that_is_moved_before_its_pin_is_found_again() {
+    let ids = ids(if cfg!(miri) { 30 } else { 3000 }, 1);
+    for index in &indexes() {
+        put(index, ids[0], entry_of(ids[0], 1));
+        for round in 0..3 {
+            let (pins, moved) = (Cell::new(0), Cell::new(false));
+            let found = index.lookup_pinned(
+                ids[0],
+                |_| {
+                    pins.set(pins.get() + 1);
+                    if moved.replace(true) {
+                        return;
+                    }
+                    if round != 1 {
+                        ids[1..]
+                            .iter()
+                            .for_each(|id| put(index, *id, entry_of(*id, 2)));
+                    }
+                    if round != 0 {
+                        ids[1..]
+                            .iter()
+                            .for_each(|id| _ = index.lock(*id).remove(*id));
+                    }
+                },
+                |_| pins.set(pins.get() - 1),
+            );
+            assert_eq!(found, Some(entry_of(ids[0], 1)));
+            assert_eq!(pins.get(), 1, "one pin is kept");
+        }
+    }
+}
+
 /// A place that a record may be in, as the storage engine's segments are.
 #[derive(Default)]
 struct Place {
@@ -199,7 +265,13 @@ fn a_place_is_never_freed_under_a_pin() {
             for _ in 0..OPERATIONS {
                 let key = random.below(ids.len() as u64);
                 if thread % 2 == 0 {
-                    let pin = |entry: &Entry| _ = place(entry).pins.fetch_add(1, Ordering::Relaxed);
+                    let pin = |entry: &Entry| {
+                        // Widens the gap in which the key may move away.
+                        if key % 4 == 0 {
+                            thread::yield_now();
+                        }
+                        place(entry).pins.fetch_add(1, Ordering::Relaxed);
+                    };
                     let unpin =
                         |entry: &Entry| _ = place(entry).pins.fetch_sub(1, Ordering::Release);
                     let found = index.lookup_pinned(ids[key as usize], pin, unpin);
@@ -247,10 +319,12 @@ fn scans_visit_all_that_stays_while_other_threads_grow_and_shrink_the_table() {
         for id in stable {
             put(index, *id, entry_of(*id, 1));
         }
+        let writing = AtomicU64::new(THREADS as u64 - 1);
         on_threads(|thread, random| {
             if thread == 0 {
-                for _ in 0..if cfg!(miri) { 1 } else { 30 } {
-                    scan_once(index, stable);
+                scan_all(index, stable);
+                while writing.load(Ordering::Relaxed) > 0 {
+                    scan_partitions(index, stable);
                 }
                 return;
             }
@@ -262,11 +336,12 @@ fn scans_visit_all_that_stays_while_other_threads_grow_and_shrink_the_table() {
                     index.lock(id).remove(id);
                 }
             }
+            writing.fetch_sub(1, Ordering::Relaxed);
         });
     }
 }
 
-fn scan_once(index: &Index, stable: &[Identity]) {
+fn scan_all(index: &Index, stable: &[Identity]) {
     let mut visited = BTreeSet::new();
     let mut cursor = 0;
     loop {
@@ -277,6 +352,20 @@ fn scan_once(index: &Index, stable: &[Identity]) {
         if cursor == 0 {
             break;
         }
+    }
+    assert!(
+        stable.iter().all(|id| visited.contains(id)),
+        "a scan missed what stayed"
+    );
+}
+
+fn scan_partitions(index: &Index, stable: &[Identity]) {
+    let mut visited = BTreeSet::new();
+    for partition in 0..3 {
+        index.scan_partition(partition, &mut |id, entry| {
+            check_entry(id, entry);
+            visited.insert(id);
+        });
     }
     assert!(
         stable.iter().all(|id| visited.contains(id)),

@@ -8,9 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cellar_index::{Entry, Identity, Index, PARTITION_COUNT, VALUE_TYPE_PAGE};
 
-use random::{Random, ids, seed};
-
-mod random;
+use crate::random::{Random, ids, seed};
 
 /// Rounds of operations; Miri runs some thousand times slower.
 const OPERATIONS: u64 = if cfg!(miri) { 300 } else { 200_000 };
