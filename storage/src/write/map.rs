@@ -29,6 +29,7 @@ impl Worker {
             self.store().check_writable()?;
             if let Ok(reservation) = self.log().reserve(self.number(), 1, draft.bytes()) {
                 self.copy_map(&draft, reservation);
+                self.store().note_map_lsn(reservation.lsn.plus(u64::from(draft.bytes())));
                 self.store().databases().apply(change);
                 self.log().publish(self.number());
                 self.submit_full_units();

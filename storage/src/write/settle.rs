@@ -88,6 +88,7 @@ impl Worker {
         held: Option<&StripeLocks>,
     ) -> Result<(), StoreError> {
         let Some(database) = self.store().databases().by_handle(handle) else {
+            tokio::task::yield_now().await;
             return Ok(());
         };
         loop {
@@ -140,7 +141,8 @@ impl Worker {
         database: DbRef,
         at: Location,
     ) -> bool {
-        let removed = self.try_remove_at(identity, database, at, None).is_ok();
+        let attempt = self.try_remove_at(identity, database, at, None);
+        let removed = attempt.is_ok_and(|outcome| outcome.written > 0);
         if removed {
             self.store().counters().expired_keys.add(1);
         }
