@@ -160,16 +160,16 @@ impl fmt::Display for Extent {
 }
 
 /// Where a record starts: the number of a 32-byte unit, counted over all segments of the store.
-/// Forty bits, so a store reaches 2^40 x 32 B = 32 TiB.
+/// 39 bits, so a store reaches 2^39 x 32 B = 16 TiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location(u64);
 
 impl Location {
-    /// Bits that a location takes in an index entry.
-    pub const BITS: u32 = 40;
+    /// Bits of a location: with a flag beside it, it fills the 40 bits of an index entry.
+    pub const BITS: u32 = 39;
 
     /// The place `offset` bytes into `segment`, where each segment has `segment_bytes` bytes.
-    /// `None` when it is not on a unit, outside the segment, or beyond forty bits.
+    /// `None` when it is not on a unit, outside the segment, or beyond 39 bits.
     pub fn new(segment: SegmentNumber, offset: u32, segment_bytes: u32) -> Option<Self> {
         if !offset.is_multiple_of(UNIT_BYTES) || offset >= segment_bytes {
             return None;
@@ -179,7 +179,7 @@ impl Location {
         Self::from_bits(unit)
     }
 
-    /// The place with this unit number; `None` beyond forty bits.
+    /// The place with this unit number; `None` beyond 39 bits.
     pub const fn from_bits(unit: u64) -> Option<Self> {
         if unit >> Self::BITS == 0 {
             Some(Self(unit))
@@ -188,7 +188,7 @@ impl Location {
         }
     }
 
-    /// The unit number, below 2^40.
+    /// The unit number, below 2^39.
     pub const fn bits(self) -> u64 {
         self.0
     }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_location_splits_into_what_it_was_made_of() {
         let segment_bytes = 8 << 20;
-        for (segment, offset) in [(0, 0), (0, 4096), (7, 32), (4_194_303, segment_bytes - 32)] {
+        for (segment, offset) in [(0, 0), (0, 4096), (7, 32), (2_097_151, segment_bytes - 32)] {
             let segment = SegmentNumber::new(segment);
             let location = Location::new(segment, offset, segment_bytes).unwrap();
             assert_eq!(location.split(segment_bytes), (segment, offset));
@@ -241,10 +241,10 @@ mod tests {
             None
         );
         assert_eq!(
-            Location::new(SegmentNumber::new(4_194_304), 0, segment_bytes),
+            Location::new(SegmentNumber::new(2_097_152), 0, segment_bytes),
             None
         );
-        assert_eq!(Location::from_bits(1 << 40), None);
+        assert_eq!(Location::from_bits(1 << 39), None);
     }
 
     #[test]

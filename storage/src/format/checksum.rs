@@ -28,6 +28,11 @@ impl GenerationSeed {
         RecordSeed(crc32c::crc32c_append(self.0, &offset.to_le_bytes()))
     }
 
+    /// The seed that [`get`](Self::get) gave.
+    pub const fn restore(bits: u32) -> Self {
+        Self(bits)
+    }
+
     /// For the summary's entries.
     pub const fn get(self) -> u32 {
         self.0

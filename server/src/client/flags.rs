@@ -1,0 +1,91 @@
+//! What a client is at the moment, as the letters of CLIENT LIST tell.
+//!
+//! Owns the letters.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// A state of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ClientFlag {
+    /// It runs MONITOR.
+    Monitor,
+    /// It waits in a blocking command or for the end of CLIENT PAUSE.
+    Blocked,
+    /// It waits in a blocking command, which CLIENT UNBLOCK can end.
+    Unblockable,
+    /// It closes once its replies are written.
+    CloseAfterReply,
+    /// It closes as soon as possible.
+    CloseAsap,
+    /// It came over the unix socket.
+    UnixSocket,
+    /// CLIENT NO-EVICT is on.
+    NoEvict,
+    /// CLIENT NO-TOUCH is on.
+    NoTouch,
+}
+
+impl ClientFlag {
+    /// All of them, in the order in which CLIENT LIST prints them.
+    const ALL: [Self; 8] = [
+        Self::Monitor,
+        Self::Blocked,
+        Self::Unblockable,
+        Self::CloseAfterReply,
+        Self::CloseAsap,
+        Self::UnixSocket,
+        Self::NoEvict,
+        Self::NoTouch,
+    ];
+
+    /// The letter that CLIENT LIST prints, if it prints one.
+    const fn letter(self) -> Option<char> {
+        match self {
+            Self::Monitor => Some('O'),
+            Self::Blocked => Some('b'),
+            Self::Unblockable => None,
+            Self::CloseAfterReply => Some('c'),
+            Self::CloseAsap => Some('A'),
+            Self::UnixSocket => Some('U'),
+            Self::NoEvict => Some('e'),
+            Self::NoTouch => Some('T'),
+        }
+    }
+}
+
+/// The states of one client.
+#[derive(Debug, Default)]
+pub struct ClientFlags(AtomicU32);
+
+impl ClientFlags {
+    /// Whether the client is in this state.
+    pub fn has(&self, flag: ClientFlag) -> bool {
+        self.0.load(Relaxed) & (1 << flag as u8) != 0
+    }
+
+    /// Enters or leaves a state; returns whether that was a change.
+    pub fn set(&self, flag: ClientFlag, on: bool) -> bool {
+        let bit = 1 << flag as u8;
+        let before = if on {
+            self.0.fetch_or(bit, Relaxed)
+        } else {
+            self.0.fetch_and(!bit, Relaxed)
+        };
+        (before & bit != 0) != on
+    }
+
+    /// The letters of CLIENT LIST, `N` for none.
+    pub fn letters(&self) -> String {
+        let letters: String = ClientFlag::ALL
+            .into_iter()
+            .filter(|flag| self.has(*flag))
+            .filter_map(ClientFlag::letter)
+            .collect();
+        if letters.is_empty() {
+            "N".into()
+        } else {
+            letters
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What every handler gets: its connection, the store, and what all workers share.
+//!
+//! Owns references only.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cellar_storage::{Db, Handle};
+
+use crate::resp::{Protocol, ReplyBuf};
+use crate::session::Session;
+use crate::shared::Shared;
+use crate::stats::Metric;
+
+/// A command's surroundings. A clone for a command that waits costs three reference counts.
+#[derive(Clone)]
+pub struct Cx {
+    /// This connection.
+    pub session: Rc<Session>,
+    /// The store, as this worker reaches it.
+    pub store: Handle,
+    /// What all workers share.
+    pub shared: Arc<Shared>,
+    db: Db,
+    command_number: u64,
+}
+
+impl Cx {
+    /// The surroundings of a connection's commands.
+    pub fn new(session: Rc<Session>, store: Handle, shared: Arc<Shared>) -> Self {
+        let db = session.db();
+        Self {
+            session,
+            store,
+            shared,
+            db,
+            command_number: 0,
+        }
+    }
+
+    /// Prepares for the connection's next command.
+    pub fn next_command(&mut self) {
+        self.command_number += 1;
+        self.db = self.session.db();
+    }
+
+    /// The database that was selected when the command began.
+    pub fn db(&self) -> Db {
+        self.db
+    }
+
+    /// The protocol version of replies.
+    pub fn protocol(&self) -> Protocol {
+        self.session.protocol()
+    }
+
+    /// An empty reply for a handler that waits.
+    pub fn reply(&self) -> ReplyBuf {
+        ReplyBuf::new(self.protocol())
+    }
+
+    /// A read-only command says that its lookups are done: the next command of the pipeline may
+    /// start while this one waits for its device reads.
+    pub fn linearized(&self) {
+        self.session.set_linearized(self.command_number);
+    }
+
+    /// Whether the present command has said that its lookups are done.
+    pub fn is_linearized(&self) -> bool {
+        self.session.linearized() == self.command_number
+    }
+
+    /// Counts a read of a key that was there (`keyspace_hits`) or was not (`keyspace_misses`).
+    pub fn count_lookup(&self, found: bool) {
+        let metric = if found {
+            Metric::KeyspaceHits
+        } else {
+            Metric::KeyspaceMisses
+        };
+        self.session.count(metric, 1);
+    }
+}

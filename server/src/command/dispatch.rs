@@ -1,0 +1,79 @@
+//! From a request to its command, and whether that may run now.
+//!
+//! Owns the order of the checks, which is Redis's: the name, the number of arguments, the
+//! password, whether the store is loading.
+
+use std::fmt::Write;
+
+use cellar_storage::Lsn;
+
+use super::{CommandEntry, CommandError, Cx, Flag, Handler, find};
+use crate::resp::Args;
+
+/// Bytes of a name, and of all arguments together, that an unknown command's error repeats.
+const UNKNOWN_BYTES_MAX: usize = 128;
+
+/// The command or subcommand that a request names.
+pub fn resolve(args: &Args) -> Result<&'static CommandEntry, CommandError> {
+    let entry = find(&args[0]).ok_or_else(|| unknown_command(args))?;
+    if entry.subcommands.is_empty() {
+        return Ok(entry);
+    }
+    let Some(name) = args.get(1) else {
+        return match entry.spec.handler {
+            Handler::Subcommands => Err(CommandError::arity(entry.full_name.as_str())),
+            Handler::Now(_) | Handler::Try(..) | Handler::Wait(_) => Ok(entry),
+        };
+    };
+    entry
+        .subcommand(name)
+        .ok_or_else(|| CommandError::UnknownSubcommand {
+            command: entry.spec.name.to_ascii_uppercase(),
+            subcommand: cut_text(name, UNKNOWN_BYTES_MAX),
+        })
+}
+
+/// Whether the command may run.
+pub fn admit(cx: &Cx, entry: &'static CommandEntry, args: &Args) -> Result<(), CommandError> {
+    if !entry.spec.accepts(args.len()) {
+        return Err(CommandError::arity(entry.full_name.as_str()));
+    }
+    if !cx.session.is_authenticated() && !entry.spec.flags.has(Flag::NoAuth) {
+        return Err(CommandError::other("NOAUTH Authentication required."));
+    }
+    Ok(())
+}
+
+/// Where the log must be durable up to before a reply may show what the command did or saw.
+pub fn required_lsn(cx: &Cx, entry: &CommandEntry, args: &Args) -> Option<Lsn> {
+    if entry.spec.keys.is_empty() {
+        return entry
+            .spec
+            .flags
+            .has(Flag::Write)
+            .then(|| cx.store.published_lsn());
+    }
+    let positions = entry.spec.keys.iter().flat_map(|keys| keys.positions(args));
+    positions
+        .map(|position| cx.store.key_lsn(cx.db(), &args[position]))
+        .max()
+}
+
+fn unknown_command(args: &Args) -> CommandError {
+    let mut shown = String::new();
+    for argument in &args[1..] {
+        if shown.len() >= UNKNOWN_BYTES_MAX {
+            break;
+        }
+        let text = cut_text(argument, UNKNOWN_BYTES_MAX - shown.len());
+        write!(shown, "'{text}' ").expect("a string takes everything");
+    }
+    let name = cut_text(&args[0], UNKNOWN_BYTES_MAX);
+    CommandError::other(format!(
+        "ERR unknown command '{name}', with args beginning with: {shown}"
+    ))
+}
+
+fn cut_text(bytes: &[u8], bytes_max: usize) -> String {
+    String::from_utf8_lossy(&bytes[..bytes.len().min(bytes_max)]).into_owned()
+}

@@ -1,0 +1,91 @@
+//! Why a command failed, with the exact text that the client sees.
+//!
+//! Owns the texts that several commands share. `Display` is the error reply without its leading
+//! `-`.
+
+use std::borrow::Cow;
+
+use cellar_storage::StoreError;
+
+/// Why a command failed. `Display` is the exact text of the error reply after `-`.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// An option that is unknown or contradicts another.
+    #[error("ERR syntax error")]
+    Syntax,
+    /// The key holds another type.
+    #[error("WRONGTYPE Operation against a key holding the wrong kind of value")]
+    WrongType,
+    /// Not a 64-bit signed whole number.
+    #[error("ERR value is not an integer or out of range")]
+    NotInteger,
+    /// Not a finite or infinite number.
+    #[error("ERR value is not a valid float")]
+    NotFloat,
+    /// A number beyond what the command takes.
+    #[error("ERR value is out of range")]
+    OutOfRange,
+    /// Too few or too many arguments; the full command name such as `client|kill`.
+    #[error("ERR wrong number of arguments for '{0}' command")]
+    Arity(Cow<'static, str>),
+    /// The key must exist and does not.
+    #[error("ERR no such key")]
+    NoSuchKey,
+    /// A database number beyond `databases`.
+    #[error("ERR DB index is out of range")]
+    DbOutOfRange,
+    /// A subcommand that the named command does not have.
+    #[error("ERR unknown subcommand '{subcommand}'. Try {command} HELP.")]
+    UnknownSubcommand {
+        /// The command's name in capitals.
+        command: String,
+        /// What the client sent, cut to 128 bytes.
+        subcommand: String,
+    },
+    /// The store refused or failed.
+    #[error("{}", store_error_text(.0))]
+    Store(#[from] StoreError),
+    /// Any other text, its first word included.
+    #[error("{0}")]
+    Other(Cow<'static, str>),
+}
+
+impl CommandError {
+    /// An error with a text of its own, its first word (`ERR` mostly) included.
+    pub fn other(text: impl Into<Cow<'static, str>>) -> Self {
+        Self::Other(text.into())
+    }
+
+    /// A wrong number of arguments for the command with this full lower-case name.
+    pub fn arity(name: impl Into<Cow<'static, str>>) -> Self {
+        Self::Arity(name.into())
+    }
+}
+
+/// The error reply that a failure of the store becomes.
+fn store_error_text(error: &StoreError) -> String {
+    match error {
+        StoreError::OutOfSpace | StoreError::OutOfMemory => {
+            "OOM command not allowed when used memory > 'maxmemory'.".into()
+        }
+        StoreError::Latched => LATCHED_TEXT.into(),
+        StoreError::KeyTooLong { bytes, bytes_max } => {
+            format!("ERR key of {bytes} bytes exceeds the maximum of {bytes_max} bytes")
+        }
+        StoreError::ValueTooLong { .. } => {
+            "ERR string exceeds maximum allowed size (proto-max-bulk-len)".into()
+        }
+        StoreError::BatchTooLong { bytes, bytes_max } => {
+            format!("ERR atomic write of {bytes} bytes exceeds the maximum of {bytes_max} bytes")
+        }
+        StoreError::Corrupt { .. } => format!("ERR the value on the device is damaged: {error}"),
+        StoreError::Read(cause) => format!("ERR reading from the device failed: {cause}"),
+        StoreError::Closing => "ERR the server is shutting down".into(),
+        StoreError::Format(_) | StoreError::MissingPage { .. } => format!("ERR {error}"),
+    }
+}
+
+/// What a write gets after a failed write or flush.
+pub(super) const LATCHED_TEXT: &str = "MISCONF A write to the device failed: writes are refused until \
+                                the server is restarted, reads go on. See INFO persistence and \
+                                the log.";

@@ -1,0 +1,160 @@
+//! DEL, UNLINK, EXISTS, TOUCH, TYPE, RANDOMKEY: keys whatever they hold.
+//!
+//! Owns removal and existence. None of them reads a value.
+
+use cellar_storage::{Peek, ValueType, WriteBatch};
+
+use super::read::now;
+use crate::command::{Attempt, CommandError, Cx, Pending};
+use crate::resp::{Args, ReplyBuf};
+
+/// `DEL key [key ...]` and `UNLINK key [key ...]`, where nothing has to be waited for. Removing a
+/// value of any size takes the same time, so that the two are one.
+pub fn try_del(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
+    match now(cx.store.commit(removals(cx, args))) {
+        Some(outcome) => {
+            reply.integer(outcome?.removed.cast_signed());
+            Ok(Attempt::Done)
+        }
+        None => Ok(Attempt::Wait),
+    }
+}
+
+/// DEL, waiting for what is in its way.
+pub fn del(cx: Cx, args: Args) -> Pending {
+    Box::pin(async move {
+        let outcome = cx.store.commit(removals(&cx, &args)).await?;
+        let mut reply = cx.reply();
+        reply.integer(outcome.removed.cast_signed());
+        Ok(reply)
+    })
+}
+
+fn removals(cx: &Cx, args: &Args) -> WriteBatch {
+    let mut batch = WriteBatch::new();
+    for key in &args[1..] {
+        batch.remove(cx.db(), key.clone());
+    }
+    batch
+}
+
+/// `EXISTS key [key ...]`, where the index alone tells. A key that is named twice counts twice.
+pub fn try_exists(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
+    let mut count = 0;
+    for key in &args[1..] {
+        match cx.store.try_peek(cx.db(), key) {
+            Peek::Absent => {}
+            Peek::Present(_) => count += 1,
+            Peek::Unsure => return Ok(Attempt::Wait),
+        }
+    }
+    count_lookups(cx, args.len() - 1, count);
+    reply.integer(count.cast_signed() as i64);
+    Ok(Attempt::Done)
+}
+
+/// EXISTS, waiting for what is in its way.
+pub fn exists(cx: Cx, args: Args) -> Pending {
+    Box::pin(async move {
+        let mut count = 0;
+        for key in &args[1..] {
+            count += usize::from(cx.store.peek(cx.db(), key).await?.is_some());
+        }
+        count_lookups(&cx, args.len() - 1, count);
+        let mut reply = cx.reply();
+        reply.integer(count.cast_signed() as i64);
+        Ok(reply)
+    })
+}
+
+/// `TOUCH key [key ...]`
+pub fn touch(cx: Cx, args: Args) -> Pending {
+    Box::pin(async move {
+        let mut count = 0;
+        for key in &args[1..] {
+            if cx.store.peek(cx.db(), key).await?.is_some() {
+                cx.store.touch(cx.db(), key);
+                count += 1;
+            }
+        }
+        count_lookups(&cx, args.len() - 1, count);
+        let mut reply = cx.reply();
+        reply.integer(count.cast_signed() as i64);
+        Ok(reply)
+    })
+}
+
+fn count_lookups(cx: &Cx, all: usize, found: usize) {
+    for index in 0..all {
+        cx.count_lookup(index < found);
+    }
+}
+
+/// `TYPE key`, where the index alone tells.
+pub fn try_type(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
+    let found = match cx.store.try_peek(cx.db(), &args[1]) {
+        Peek::Absent => None,
+        Peek::Present(value_type) => Some(value_type),
+        Peek::Unsure => return Ok(Attempt::Wait),
+    };
+    cx.count_lookup(found.is_some());
+    reply.simple(found.map_or("none", type_name));
+    Ok(Attempt::Done)
+}
+
+/// TYPE, waiting for what is in its way.
+pub fn type_of(cx: Cx, args: Args) -> Pending {
+    Box::pin(async move {
+        let found = cx.store.peek(cx.db(), &args[1]).await?;
+        cx.count_lookup(found.is_some());
+        let mut reply = cx.reply();
+        reply.simple(found.map_or("none", type_name));
+        Ok(reply)
+    })
+}
+
+/// All types with the names that TYPE answers and SCAN takes.
+pub(super) const TYPE_NAMES: [(ValueType, &str); 6] = [
+    (ValueType::String, "string"),
+    (ValueType::List, "list"),
+    (ValueType::Set, "set"),
+    (ValueType::SortedSet, "zset"),
+    (ValueType::Hash, "hash"),
+    (ValueType::Stream, "stream"),
+];
+
+fn type_name(value_type: ValueType) -> &'static str {
+    match value_type {
+        ValueType::String => TYPE_NAMES[0].1,
+        ValueType::List => TYPE_NAMES[1].1,
+        ValueType::Set => TYPE_NAMES[2].1,
+        ValueType::SortedSet => TYPE_NAMES[3].1,
+        ValueType::Hash => TYPE_NAMES[4].1,
+        ValueType::Stream => TYPE_NAMES[5].1,
+    }
+}
+
+/// `RANDOMKEY`
+pub fn randomkey(cx: Cx, _: Args) -> Pending {
+    Box::pin(async move {
+        let key = cx.store.random_key(cx.db()).await?;
+        let mut reply = cx.reply();
+        match key {
+            Some(key) => reply.bulk_bytes(key),
+            None => reply.null(),
+        }
+        Ok(reply)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TYPE_NAMES, type_name};
+
+    #[test]
+    fn type_names_stand_at_their_types() {
+        for (value_type, name) in TYPE_NAMES {
+            assert_eq!(type_name(value_type), name);
+        }
+    }
+}

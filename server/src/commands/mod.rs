@@ -1,0 +1,43 @@
+//! The handlers of commands, by what they are about.
+//!
+//! Each module owns the behaviour of its commands; their rows are in `command/table/`. Must never
+//! touch a socket.
+
+pub mod acl;
+pub mod auth;
+mod bit_integer;
+mod bit_words;
+pub mod bitfield;
+pub mod bitmap;
+pub mod bitop;
+mod bits;
+mod chunks;
+pub mod client;
+pub mod client_list;
+pub mod command;
+pub mod config;
+pub mod connection;
+pub mod counters;
+mod deadline;
+pub mod debug;
+pub mod expiry;
+pub mod help;
+pub mod info;
+pub mod keys;
+pub mod latency;
+pub mod lcs;
+pub mod memory;
+pub mod monitor;
+pub mod moving;
+pub mod object;
+pub mod ranges;
+pub(crate) mod read;
+pub mod scan;
+pub mod server;
+pub mod set;
+pub mod slowlog;
+mod string_options;
+mod string_value;
+pub mod strings;
+mod subsequence;
+pub mod wait;

@@ -1,0 +1,139 @@
+//! Commands that wait: those that have looked up all they need run beside the commands behind
+//! them, the others are driven to their end first.
+//!
+//! Owns that choice.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use super::execute::{Account, Running};
+use super::replies::Ended;
+use super::{Closed, Connection};
+use crate::client::{ClientFlag, Event};
+use crate::command::Handler;
+
+/// How far a command came.
+enum Progress {
+    /// It has ended.
+    Ended,
+    /// It waits for the device, and its place in the order of all commands is fixed.
+    Linearized,
+}
+
+impl Connection {
+    /// Starts the waiting form of the request in `args`.
+    pub(super) fn start(&mut self, account: Account) -> Running {
+        let run = match account.entry.spec.handler {
+            Handler::Try(_, run) | Handler::Wait(run) => run,
+            Handler::Now(_) | Handler::Subcommands => unreachable!("these never wait"),
+        };
+        let args = self.args.clone();
+        let future = run(self.cx.clone(), std::mem::take(&mut self.args));
+        Running {
+            future,
+            account,
+            args,
+        }
+    }
+
+    /// Drives a command until it ends or its place in the order of all commands is fixed; in the
+    /// latter case the commands behind it may start.
+    pub(super) async fn drive(&mut self, mut running: Running) -> Result<(), Closed> {
+        let mut outcome = None;
+        let progress = poll_fn(|context| {
+            self.client.signal().register(context.waker());
+            if self.client.signal().has(Event::Kill) {
+                return Poll::Ready(Err(Closed::Killed));
+            }
+            if let Poll::Ready(ended) = running.future.as_mut().poll(context) {
+                outcome = Some(ended);
+                return Poll::Ready(Ok(Progress::Ended));
+            }
+            if self.cx.is_linearized() {
+                return Poll::Ready(Ok(Progress::Linearized));
+            }
+            self.cx.store.end_of_turn();
+            Poll::Pending
+        })
+        .await?;
+        match (progress, outcome) {
+            (Progress::Ended, Some(outcome)) => self.finish(Ended { running, outcome }, false),
+            (Progress::Ended, None) => unreachable!("the outcome was stored"),
+            (Progress::Linearized, _) => {
+                let lsn = self.required_lsn(running.account.entry, &running.args);
+                self.replies.push(running);
+                self.replies.tail_batch().require(lsn);
+                self.now_us = self.cx.shared.clock.monotonic_us();
+            }
+        }
+        Ok(())
+    }
+
+    /// Encodes the reply of a command that ended, and settles its account. `is_oldest` says that
+    /// it was in flight, so that its reply goes before everything that is queued.
+    pub(super) fn finish(&mut self, ended: Ended, is_oldest: bool) {
+        let Ended {
+            running: Running { account, args, .. },
+            outcome,
+        } = ended;
+        // only a command that was driven to its end can have changed the session
+        let is_answered = if is_oldest {
+            account.is_answered
+        } else {
+            self.settle_reply_mode(account.is_answered)
+        };
+        let lsn = if is_oldest {
+            None
+        } else {
+            self.required_lsn(account.entry, &args)
+        };
+        let protocol = self.cx.session.protocol();
+        let batch = if is_oldest {
+            &mut self.replies.ready
+        } else {
+            self.replies.tail_batch()
+        };
+        batch.reply.set_protocol(protocol);
+        batch.require(lsn);
+        let error = outcome.as_ref().err().map(ToString::to_string);
+        if is_answered {
+            batch.count += 1;
+            match (outcome, &error) {
+                (Ok(reply), _) => batch.reply.append(reply),
+                (Err(_), Some(text)) => batch.reply.error(text),
+                (Err(_), None) => unreachable!("every error has a text"),
+            }
+        }
+        self.now_us = self.cx.shared.clock.monotonic_us();
+        self.args = args;
+        self.settle_account(account, error.as_deref());
+        self.args.clear();
+        if is_oldest {
+            self.replies.advance();
+        }
+    }
+
+    /// Waits until CLIENT PAUSE lets the present command run.
+    pub(super) async fn wait_for_pause_end(&mut self, is_write: bool) -> Result<(), Closed> {
+        // what was answered before must not wait for the pause
+        self.flush().await?;
+        self.client.flags().set(ClientFlag::Blocked, true);
+        let client = &self.client;
+        let shared = &self.cx.shared;
+        let mut wait = std::pin::pin!(shared.pause.wait(is_write, &*shared.clock));
+        let outcome = poll_fn(|context| {
+            client.signal().register(context.waker());
+            if client.signal().has(Event::Kill) {
+                return Poll::Ready(Err(Closed::Killed));
+            }
+            if client.signal().has(Event::Stop) {
+                return Poll::Ready(Err(Closed::Stopping));
+            }
+            wait.as_mut().poll(context).map(Ok)
+        })
+        .await;
+        self.client.flags().set(ClientFlag::Blocked, false);
+        self.now_us = self.cx.shared.clock.monotonic_us();
+        outcome
+    }
+}

@@ -1,0 +1,278 @@
+//! One client's connection: a coroutine that reads requests, runs commands and writes replies.
+//!
+//! ```text
+//!  wait: read --> input --parse--> args --execute--> replies --flush--> socket
+//!          ^                                            |
+//!          +--- in flight: reads of the device ---------+
+//! ```
+//!
+//! Owns the order of replies and the bounds of a turn. Must never hold its worker longer than a
+//! turn, and never take more from a client than its bounds allow.
+
+mod drive;
+mod execute;
+mod input;
+mod output;
+mod replies;
+mod socket;
+mod wait;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+
+use crate::client::{BufferSizes, Client, ClientFlag, Event};
+use crate::command::Cx;
+use crate::resp::{Args, Parsed, RequestLimits, RequestParser};
+use crate::session::Session;
+use crate::worker::Worker;
+
+pub use socket::Socket;
+
+use replies::Replies;
+
+/// Commands of one turn at most.
+const TURN_COMMAND_COUNT_MAX: usize = 32;
+/// Bytes of requests and replies of one turn at most.
+const TURN_BYTES_MAX: usize = 64 * 1024;
+/// Microseconds after which a turn starts no further command.
+const TURN_US_MAX: u64 = 50;
+/// Bytes of replies that go out at once: below it the syscall's own cost shows, above it the
+/// client waits for a buffer that is full.
+const OUTPUT_BYTES: usize = 64 * 1024;
+
+/// Why a connection ends.
+#[derive(Debug)]
+enum Closed {
+    /// The client closed it, or the kernel did.
+    ByClient,
+    /// QUIT, a protocol error, or CLIENT KILL of itself: all replies were written.
+    AfterReply,
+    /// Somebody asked for it: CLIENT KILL, `timeout`, an output bound.
+    Killed,
+    /// The server stops.
+    Stopping,
+    /// More unread requests than `client-query-buffer-limit`.
+    QueryLimit,
+    /// More waiting replies than `client-output-buffer-limit`, or none taken for too long.
+    OutputLimit,
+    /// A reply was begun and its value cannot be read: framing is lost.
+    ValueLost,
+}
+
+/// How a turn ended.
+enum Turn {
+    /// There may be more to do at once.
+    More,
+    /// Nothing to do until something arrives.
+    Idle,
+}
+
+/// One connection.
+pub struct Connection {
+    socket: Socket,
+    worker: Rc<Worker>,
+    client: Arc<Client>,
+    cx: Cx,
+    parser: RequestParser,
+    input: BytesMut,
+    args: Args,
+    replies: Replies,
+    /// The monotonic clock as of the last look.
+    now_us: u64,
+    /// When the present poll of the coroutine began its work, if it did.
+    poll_started_us: Option<u64>,
+    /// Whether the client will send nothing more.
+    is_input_closed: bool,
+}
+
+impl Connection {
+    /// A connection that was just accepted.
+    pub fn new(socket: Socket, client: Arc<Client>, worker: Rc<Worker>) -> Self {
+        let shared = Arc::clone(&worker.shared);
+        let is_open = !shared.config.fast.needs_password();
+        let stats = Arc::clone(&worker.stats);
+        let session = Rc::new(Session::new(Arc::clone(&client), stats, is_open));
+        let now_us = shared.clock.monotonic_us();
+        let cx = Cx::new(session, worker.store.clone(), shared);
+        Self {
+            socket,
+            worker,
+            client,
+            cx,
+            parser: RequestParser::default(),
+            input: BytesMut::new(),
+            args: Args::new(),
+            replies: Replies::default(),
+            now_us,
+            poll_started_us: None,
+            is_input_closed: false,
+        }
+    }
+
+    /// Serves the client until the connection ends.
+    pub async fn run(mut self) {
+        let closed = loop {
+            if let Err(closed) = self.step().await {
+                break closed;
+            }
+        };
+        self.close(&closed);
+    }
+
+    /// One turn, and the wait for what comes next.
+    async fn step(&mut self) -> Result<(), Closed> {
+        match self.turn().await? {
+            Turn::More => {
+                if self.replies.memory_bytes() >= OUTPUT_BYTES {
+                    self.flush().await?;
+                }
+                self.give_way().await;
+                Ok(())
+            }
+            Turn::Idle => {
+                self.flush().await?;
+                if self.cx.session.is_closing() && self.replies.is_settled() {
+                    return Err(Closed::AfterReply);
+                }
+                self.wait().await?;
+                let is_over = self
+                    .poll_started_us
+                    .is_some_and(|us| self.now_us - us >= TURN_US_MAX);
+                if is_over {
+                    self.give_way().await;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Lets the worker's other coroutines run.
+    async fn give_way(&mut self) {
+        self.cx.store.end_of_turn();
+        self.poll_started_us = None;
+        tokio::task::yield_now().await;
+    }
+
+    /// Runs commands up to the bounds of a turn.
+    async fn turn(&mut self) -> Result<Turn, Closed> {
+        self.check_signal()?;
+        self.replies.open(&self.worker, self.cx.session.protocol());
+        self.now_us = self.cx.shared.clock.monotonic_us();
+        let started_us = *self.poll_started_us.get_or_insert(self.now_us);
+        let mut byte_count = 0;
+        for _ in 0..TURN_COMMAND_COUNT_MAX {
+            if self.cx.session.is_closing() || self.replies.is_full() {
+                return Ok(Turn::Idle);
+            }
+            let before = self.input.len();
+            if !self.parse() {
+                return Ok(Turn::Idle);
+            }
+            byte_count += before - self.input.len();
+            if !self.args.is_empty() {
+                self.execute().await?;
+                self.check_output_limit()?;
+            }
+            let bytes = byte_count + self.replies.memory_bytes();
+            if bytes >= TURN_BYTES_MAX || self.now_us - started_us >= TURN_US_MAX {
+                break;
+            }
+        }
+        if self.input.is_empty() {
+            Ok(Turn::Idle)
+        } else {
+            Ok(Turn::More)
+        }
+    }
+
+    /// Takes the next request into `args`; false where none is whole. What loses framing is
+    /// answered and closes the connection.
+    fn parse(&mut self) -> bool {
+        let limits = RequestLimits {
+            bulk_bytes_max: self.cx.shared.config.fast.bulk_bytes_max(),
+            is_authenticated: self.cx.session.is_authenticated(),
+        };
+        match self.parser.parse(&mut self.input, &limits, &mut self.args) {
+            Ok(Parsed::Request) => true,
+            Ok(Parsed::Incomplete) => false,
+            Err(error) => {
+                let text = format!("ERR Protocol error: {error}");
+                self.count_error(&text);
+                tracing::debug!(client = self.client.id(), "protocol error: {error}");
+                self.replies.tail(self.cx.session.protocol()).error(&text);
+                self.client.flags().set(ClientFlag::CloseAfterReply, true);
+                self.cx.session.close_after_reply();
+                false
+            }
+        }
+    }
+
+    /// Obeys what others asked of this connection.
+    fn check_signal(&mut self) -> Result<(), Closed> {
+        let signal = self.client.signal();
+        if !signal.is_raised() {
+            return Ok(());
+        }
+        if signal.has(Event::Kill) {
+            return Err(Closed::Killed);
+        }
+        if signal.has(Event::Stop) {
+            return Err(Closed::Stopping);
+        }
+        if signal.take(Event::Inbox) {
+            self.take_inbox();
+        }
+        Ok(())
+    }
+
+    fn take_inbox(&mut self) {
+        while let Some(message) = self.client.receive() {
+            self.replies.tail(self.cx.session.protocol()).raw(&message);
+        }
+    }
+
+    fn check_output_limit(&self) -> Result<(), Closed> {
+        let limit = self.cx.shared.config.fast.output_limit();
+        let waiting = self.replies.memory_bytes() as u64;
+        if self.client.exceeds(waiting, limit, self.now_us) {
+            return Err(Closed::OutputLimit);
+        }
+        Ok(())
+    }
+
+    /// Tells the registry how much this connection holds.
+    fn note_buffers(&self) {
+        self.client.note_buffers(BufferSizes {
+            query: self.input.len(),
+            query_room: self.input.capacity() - self.input.len(),
+            arguments: self.parser.argument_count() * size_of::<bytes::Bytes>(),
+            reply: self.replies.memory_bytes(),
+            reply_room: self.replies.room_bytes(),
+        });
+    }
+
+    fn close(self, closed: &Closed) {
+        let id = self.client.id();
+        match closed {
+            Closed::ByClient | Closed::AfterReply | Closed::Killed | Closed::Stopping => {
+                tracing::debug!(client = id, reason = ?closed, "connection closed");
+            }
+            Closed::QueryLimit => {
+                tracing::warn!(client = id, "closed: client-query-buffer-limit reached");
+            }
+            Closed::OutputLimit => {
+                tracing::warn!(client = id, "closed: client-output-buffer-limit reached");
+            }
+            Closed::ValueLost => {
+                tracing::error!(
+                    client = id,
+                    "closed: a value broke off in the middle of a reply"
+                );
+            }
+        }
+        self.cx.shared.monitors.remove(id);
+        self.cx.shared.clients.disconnect(id);
+    }
+}

@@ -1,0 +1,166 @@
+//! The replies of a connection, in the order of its requests.
+//!
+//! ```text
+//!  ready: encoded replies that may go out
+//!  queue: [ running ] [ encoded ] [ running ] ...   what stands behind the oldest running command
+//! ```
+//!
+//! Owns the order and the bound on running commands.
+
+use std::collections::VecDeque;
+use std::task::{Context, Poll};
+
+use cellar_storage::Lsn;
+
+use super::execute::Running;
+use crate::command::CommandError;
+use crate::resp::{Protocol, ReplyBuf};
+use crate::worker::Worker;
+
+/// Commands of one connection that wait for the device at the same time, at most: enough to hide
+/// a device's latency, few enough that one client does not take a worker's queue.
+const IN_FLIGHT_COUNT_MAX: usize = 32;
+
+/// Encoded replies and what must be durable before they go out.
+#[derive(Default)]
+pub(super) struct Batch {
+    /// The replies.
+    pub(super) reply: ReplyBuf,
+    /// How many they are, messages of the inbox left out.
+    pub(super) count: usize,
+    /// Where the log must be durable up to before they go out; nothing where it need not be.
+    pub(super) lsn: Option<Lsn>,
+}
+
+impl Batch {
+    /// Adds to what must be durable.
+    pub(super) fn require(&mut self, lsn: Option<Lsn>) {
+        self.lsn = self.lsn.max(lsn);
+    }
+
+    fn append(&mut self, other: Self) {
+        self.reply.append(other.reply);
+        self.count += other.count;
+        self.require(other.lsn);
+    }
+}
+
+enum Entry {
+    Running(Running),
+    Encoded(Batch),
+}
+
+/// What came of looking at the oldest running command.
+pub(super) struct Ended {
+    /// The command.
+    pub(super) running: Running,
+    /// Its outcome.
+    pub(super) outcome: Result<ReplyBuf, CommandError>,
+}
+
+/// All replies of a connection that were not written yet.
+#[derive(Default)]
+pub(super) struct Replies {
+    /// What may go out.
+    pub(super) ready: Batch,
+    queue: VecDeque<Entry>,
+    running_count: usize,
+}
+
+impl Replies {
+    /// Prepares for a turn: an idle connection holds no room.
+    pub(super) fn open(&mut self, worker: &Worker, protocol: Protocol) {
+        if self.ready.reply.room_bytes() == 0 {
+            self.ready.reply.set_room(worker.take_reply_room());
+        }
+        self.ready.reply.set_protocol(protocol);
+    }
+
+    /// Gives the room back once nothing waits.
+    pub(super) fn release(&mut self, worker: &Worker) {
+        if self.ready.reply.is_empty() && self.ready.reply.room_bytes() > 0 {
+            worker.give_reply_room(self.ready.reply.take_room());
+        }
+    }
+
+    /// Where the next reply is encoded.
+    pub(super) fn tail(&mut self, protocol: Protocol) -> &mut ReplyBuf {
+        let reply = &mut self.tail_batch().reply;
+        reply.set_protocol(protocol);
+        reply
+    }
+
+    /// The batch that the next reply belongs to.
+    pub(super) fn tail_batch(&mut self) -> &mut Batch {
+        if self.queue.is_empty() {
+            return &mut self.ready;
+        }
+        if matches!(self.queue.back(), Some(Entry::Running(_))) {
+            self.queue.push_back(Entry::Encoded(Batch::default()));
+        }
+        match self.queue.back_mut() {
+            Some(Entry::Encoded(batch)) => batch,
+            Some(Entry::Running(_)) | None => unreachable!("an encoded batch was just pushed"),
+        }
+    }
+
+    /// Adds a command that waits for the device.
+    pub(super) fn push(&mut self, running: Running) {
+        self.running_count += 1;
+        self.queue.push_back(Entry::Running(running));
+    }
+
+    /// Drives the oldest running command; ready with its outcome when it ended.
+    pub(super) fn poll_oldest(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
+        let Some(Entry::Running(running)) = self.queue.front_mut() else {
+            return Poll::Pending;
+        };
+        let Poll::Ready(outcome) = running.future.as_mut().poll(context) else {
+            return Poll::Pending;
+        };
+        let Some(Entry::Running(running)) = self.queue.pop_front() else {
+            unreachable!("it was just looked at")
+        };
+        self.running_count -= 1;
+        Poll::Ready(Ended { running, outcome })
+    }
+
+    /// Moves what was encoded behind a command that ended to what may go out. The ended command's
+    /// own reply is to be put into `ready` before.
+    pub(super) fn advance(&mut self) {
+        while let Some(Entry::Encoded(_)) = self.queue.front() {
+            if let Some(Entry::Encoded(batch)) = self.queue.pop_front() {
+                self.ready.append(batch);
+            }
+        }
+    }
+
+    /// Whether no further command may start.
+    pub(super) fn is_full(&self) -> bool {
+        self.running_count >= IN_FLIGHT_COUNT_MAX
+    }
+
+    /// Whether a command runs.
+    pub(super) fn is_running(&self) -> bool {
+        self.running_count > 0
+    }
+
+    /// Whether nothing waits to be written or to end.
+    pub(super) fn is_settled(&self) -> bool {
+        self.queue.is_empty() && self.ready.reply.is_empty()
+    }
+
+    /// Bytes of DRAM that waiting replies hold.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let queued = self.queue.iter().map(|entry| match entry {
+            Entry::Encoded(batch) => batch.reply.memory_bytes(),
+            Entry::Running(_) => 0,
+        });
+        self.ready.reply.memory_bytes() + queued.sum::<usize>()
+    }
+
+    /// Bytes of room that replies are encoded in.
+    pub(super) fn room_bytes(&self) -> usize {
+        self.ready.reply.room_bytes()
+    }
+}

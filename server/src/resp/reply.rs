@@ -1,0 +1,446 @@
+//! Encodes replies for the protocol version of a connection.
+//!
+//! Owns the bytes that wait for the socket and the large bodies spliced between them. The forms of
+//! RESP3 fall back to their RESP2 shape by themselves. Must never write to a socket.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use cellar_storage::Snapshot;
+
+use super::{Protocol, SPLICE_BYTES_MIN, format_double};
+
+/// A large body that stands between the encoded bytes and is never copied into them.
+pub enum Body {
+    /// A buffer that is in memory already.
+    Bytes(Bytes),
+    /// A range of a stored value, to be read page by page while it is written.
+    Snapshot(Box<Snapshot>, Range<u64>),
+}
+
+impl Body {
+    /// Bytes that it puts on the wire.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Snapshot(_, range) => range.end - range.start,
+        }
+    }
+
+    /// Whether it puts nothing on the wire.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A body and the place in [`ReplyBuf::bytes`] before which it goes out.
+pub struct Splice {
+    /// Offset in the encoded bytes.
+    pub at: usize,
+    /// What goes out there.
+    pub body: Body,
+}
+
+/// A place in a reply buffer to which [`ReplyBuf::truncate`] returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplyMark {
+    bytes: usize,
+    splices: usize,
+}
+
+/// Encoded replies, in order.
+#[derive(Default)]
+pub struct ReplyBuf {
+    protocol: Protocol,
+    bytes: Vec<u8>,
+    splices: Vec<Splice>,
+}
+
+impl ReplyBuf {
+    /// An empty buffer that encodes for `protocol`.
+    pub const fn new(protocol: Protocol) -> Self {
+        Self {
+            protocol,
+            bytes: Vec::new(),
+            splices: Vec::new(),
+        }
+    }
+
+    /// The protocol version that later calls encode for.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// Changes the version for what is encoded from here on.
+    pub fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+    }
+
+    /// `+OK`
+    pub fn ok(&mut self) {
+        self.bytes.extend_from_slice(b"+OK\r\n");
+    }
+
+    /// A simple string. Line breaks in it are written as spaces, as Redis does.
+    pub fn simple(&mut self, text: &str) {
+        self.line(b'+', text.as_bytes());
+    }
+
+    /// An error; `text` is all of it but the leading `-`, such as `ERR syntax error`.
+    pub fn error(&mut self, text: &str) {
+        self.line(b'-', text.as_bytes());
+    }
+
+    /// A whole number.
+    pub fn integer(&mut self, value: i64) {
+        self.bytes.push(b':');
+        self.bytes
+            .extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+        self.end_line();
+    }
+
+    /// A binary-safe string, copied.
+    pub fn bulk(&mut self, bytes: &[u8]) {
+        self.header(b'$', bytes.len());
+        self.bytes.extend_from_slice(bytes);
+        self.end_line();
+    }
+
+    /// A binary-safe string; a large one is not copied.
+    pub fn bulk_bytes(&mut self, bytes: Bytes) {
+        if bytes.len() < SPLICE_BYTES_MIN {
+            return self.bulk(&bytes);
+        }
+        self.header(b'$', bytes.len());
+        self.splices.push(Splice {
+            at: self.bytes.len(),
+            body: Body::Bytes(bytes),
+        });
+        self.end_line();
+    }
+
+    /// A bulk string of a whole stored value. A large one is read page by page while the
+    /// connection writes it and is never held whole.
+    pub fn snapshot(&mut self, snapshot: Snapshot) {
+        let range = 0..snapshot.len();
+        self.snapshot_range(snapshot, range);
+    }
+
+    /// Like [`Self::snapshot`], for a range of the value; the part beyond its end is left out.
+    pub fn snapshot_range(&mut self, snapshot: Snapshot, range: Range<u64>) {
+        let end = range.end.min(snapshot.len());
+        let range = range.start.min(end)..end;
+        if let Some(whole) = snapshot.inline() {
+            let bytes = whole.slice(range.start as usize..range.end as usize);
+            return self.bulk_bytes(bytes);
+        }
+        self.header(b'$', (range.end - range.start) as usize);
+        let body = Body::Snapshot(Box::new(snapshot), range);
+        self.splices.push(Splice {
+            at: self.bytes.len(),
+            body,
+        });
+        self.end_line();
+    }
+
+    /// No value (`$-1` in RESP2).
+    pub fn null(&mut self) {
+        self.bytes.extend_from_slice(match self.protocol {
+            Protocol::Resp2 => b"$-1\r\n",
+            Protocol::Resp3 => b"_\r\n",
+        });
+    }
+
+    /// No array (`*-1` in RESP2).
+    pub fn null_array(&mut self) {
+        self.bytes.extend_from_slice(match self.protocol {
+            Protocol::Resp2 => b"*-1\r\n",
+            Protocol::Resp3 => b"_\r\n",
+        });
+    }
+
+    /// The head of an array; `len` replies follow.
+    pub fn array(&mut self, len: usize) {
+        self.header(b'*', len);
+    }
+
+    /// An array of binary-safe strings, copied.
+    pub fn bulk_array(&mut self, items: &[impl AsRef<[u8]>]) {
+        self.array(items.len());
+        for item in items {
+            self.bulk(item.as_ref());
+        }
+    }
+
+    /// An array of simple strings.
+    pub fn simple_array(&mut self, lines: &[impl AsRef<str>]) {
+        self.array(lines.len());
+        for line in lines {
+            self.simple(line.as_ref());
+        }
+    }
+
+    /// A set of simple strings.
+    pub fn simple_set(&mut self, words: &[impl AsRef<str>]) {
+        self.set(words.len());
+        for word in words {
+            self.simple(word.as_ref());
+        }
+    }
+
+    /// The head of a map; `len` pairs follow.
+    pub fn map(&mut self, len: usize) {
+        match self.protocol {
+            Protocol::Resp2 => self.header(b'*', len * 2),
+            Protocol::Resp3 => self.header(b'%', len),
+        }
+    }
+
+    /// The head of a set; `len` replies follow.
+    pub fn set(&mut self, len: usize) {
+        match self.protocol {
+            Protocol::Resp2 => self.header(b'*', len),
+            Protocol::Resp3 => self.header(b'~', len),
+        }
+    }
+
+    /// The head of an out-of-band push; `len` replies follow.
+    pub fn push(&mut self, len: usize) {
+        match self.protocol {
+            Protocol::Resp2 => self.header(b'*', len),
+            Protocol::Resp3 => self.header(b'>', len),
+        }
+    }
+
+    /// A double (a bulk string in RESP2).
+    pub fn double(&mut self, value: f64) {
+        let text = format_double(value);
+        match self.protocol {
+            Protocol::Resp2 => self.bulk(text.as_bytes()),
+            Protocol::Resp3 => self.line(b',', text.as_bytes()),
+        }
+    }
+
+    /// A truth value (0 or 1 in RESP2).
+    pub fn boolean(&mut self, value: bool) {
+        match self.protocol {
+            Protocol::Resp2 => self.integer(i64::from(value)),
+            Protocol::Resp3 => self.line(b'#', if value { b"t" } else { b"f" }),
+        }
+    }
+
+    /// A text with its format, three letters such as `txt` (a bulk string in RESP2).
+    pub fn verbatim(&mut self, format: &str, text: &str) {
+        debug_assert_eq!(format.len(), 3);
+        match self.protocol {
+            Protocol::Resp2 => self.bulk(text.as_bytes()),
+            Protocol::Resp3 => {
+                self.header(b'=', text.len() + 4);
+                self.bytes.extend_from_slice(format.as_bytes());
+                self.bytes.push(b':');
+                self.bytes.extend_from_slice(text.as_bytes());
+                self.end_line();
+            }
+        }
+    }
+
+    /// A number of any size in decimal digits (a bulk string in RESP2).
+    pub fn big_number(&mut self, digits: &str) {
+        match self.protocol {
+            Protocol::Resp2 => self.bulk(digits.as_bytes()),
+            Protocol::Resp3 => self.line(b'(', digits.as_bytes()),
+        }
+    }
+
+    /// The head of an attribute of the next reply; `len` pairs follow. RESP3 only: the caller
+    /// leaves the attribute out in RESP2.
+    pub fn attribute(&mut self, len: usize) {
+        self.header(b'|', len);
+    }
+
+    /// Appends bytes that are encoded already.
+    pub fn raw(&mut self, encoded: &[u8]) {
+        self.bytes.extend_from_slice(encoded);
+    }
+
+    /// Appends what another buffer holds, after what this one holds.
+    pub fn append(&mut self, mut other: ReplyBuf) {
+        if self.is_empty() {
+            let protocol = self.protocol;
+            // keeps the larger allocation: the connection's buffer is used again and again
+            if other.bytes.capacity() > self.bytes.capacity() {
+                *self = other;
+                self.protocol = protocol;
+                return;
+            }
+        }
+        let base = self.bytes.len();
+        self.bytes.extend_from_slice(&other.bytes);
+        self.splices
+            .extend(other.splices.drain(..).map(|mut splice| {
+                splice.at += base;
+                splice
+            }));
+    }
+
+    /// The encoded bytes, without the spliced bodies.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bodies that go out between the encoded bytes, by rising offset.
+    pub fn splices(&self) -> &[Splice] {
+        &self.splices
+    }
+
+    /// Takes the bodies out, to be written between the encoded bytes.
+    pub(crate) fn take_splices(&mut self) -> Vec<Splice> {
+        std::mem::take(&mut self.splices)
+    }
+
+    /// Bytes that can be encoded without growing.
+    pub(crate) fn room_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Encodes into this room from here on; the buffer must be empty.
+    pub(crate) fn set_room(&mut self, room: Vec<u8>) {
+        debug_assert!(self.bytes.is_empty() && room.is_empty());
+        self.bytes = room;
+    }
+
+    /// Takes the room away; the buffer must be empty.
+    pub(crate) fn take_room(&mut self) -> Vec<u8> {
+        debug_assert!(self.bytes.is_empty());
+        std::mem::take(&mut self.bytes)
+    }
+
+    /// Bytes of DRAM held: the encoded ones and the spliced buffers.
+    pub fn memory_bytes(&self) -> usize {
+        let spliced = self.splices.iter().map(|splice| match &splice.body {
+            Body::Bytes(bytes) => bytes.len(),
+            Body::Snapshot(..) => 0,
+        });
+        self.bytes.len() + spliced.sum::<usize>()
+    }
+
+    /// Whether nothing was encoded.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// The present end, for [`Self::truncate`].
+    pub fn mark(&self) -> ReplyMark {
+        ReplyMark {
+            bytes: self.bytes.len(),
+            splices: self.splices.len(),
+        }
+    }
+
+    /// Forgets what was encoded after `mark`.
+    pub fn truncate(&mut self, mark: ReplyMark) {
+        self.bytes.truncate(mark.bytes);
+        self.splices.truncate(mark.splices);
+    }
+
+    /// Forgets everything and keeps the room.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.splices.clear();
+    }
+
+    fn header(&mut self, kind: u8, len: usize) {
+        self.bytes.push(kind);
+        self.bytes
+            .extend_from_slice(itoa::Buffer::new().format(len).as_bytes());
+        self.end_line();
+    }
+
+    fn line(&mut self, kind: u8, text: &[u8]) {
+        self.bytes.push(kind);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(text);
+        for byte in &mut self.bytes[start..] {
+            if matches!(*byte, b'\r' | b'\n') {
+                *byte = b' ';
+            }
+        }
+        self.end_line();
+    }
+
+    fn end_line(&mut self) {
+        self.bytes.extend_from_slice(b"\r\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(encode: impl Fn(&mut ReplyBuf), resp2: &str, resp3: &str) {
+        for (protocol, expected) in [(Protocol::Resp2, resp2), (Protocol::Resp3, resp3)] {
+            let mut reply = ReplyBuf::new(protocol);
+            encode(&mut reply);
+            assert_eq!(
+                String::from_utf8_lossy(reply.bytes()),
+                expected,
+                "{protocol:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn falls_back_to_resp2() {
+        check(ReplyBuf::ok, "+OK\r\n", "+OK\r\n");
+        check(ReplyBuf::null, "$-1\r\n", "_\r\n");
+        check(ReplyBuf::null_array, "*-1\r\n", "_\r\n");
+        check(|r| r.integer(-7), ":-7\r\n", ":-7\r\n");
+        check(
+            |r| r.bulk(b"a\r\nb"),
+            "$4\r\na\r\nb\r\n",
+            "$4\r\na\r\nb\r\n",
+        );
+        check(|r| r.map(2), "*4\r\n", "%2\r\n");
+        check(|r| r.set(2), "*2\r\n", "~2\r\n");
+        check(|r| r.push(3), "*3\r\n", ">3\r\n");
+        check(|r| r.double(1.5), "$3\r\n1.5\r\n", ",1.5\r\n");
+        check(|r| r.boolean(true), ":1\r\n", "#t\r\n");
+        check(
+            |r| r.verbatim("txt", "hi"),
+            "$2\r\nhi\r\n",
+            "=6\r\ntxt:hi\r\n",
+        );
+        check(|r| r.big_number("123"), "$3\r\n123\r\n", "(123\r\n");
+    }
+
+    #[test]
+    fn keeps_errors_on_one_line() {
+        check(|r| r.error("ERR a\r\nb"), "-ERR a  b\r\n", "-ERR a  b\r\n");
+    }
+
+    #[test]
+    fn splices_large_bulks() {
+        let mut reply = ReplyBuf::new(Protocol::Resp2);
+        let large = Bytes::from(vec![b'x'; SPLICE_BYTES_MIN]);
+        reply.ok();
+        reply.bulk_bytes(large.clone());
+        let mut all = ReplyBuf::new(Protocol::Resp2);
+        all.integer(1);
+        all.append(reply);
+        assert_eq!(all.bytes(), b":1\r\n+OK\r\n$16384\r\n\r\n");
+        assert_eq!(all.splices().len(), 1);
+        assert_eq!(all.splices()[0].at, 17);
+        assert_eq!(all.memory_bytes(), 19 + large.len());
+    }
+
+    #[test]
+    fn truncates_to_a_mark() {
+        let mut reply = ReplyBuf::new(Protocol::Resp2);
+        reply.ok();
+        let mark = reply.mark();
+        reply.bulk_bytes(Bytes::from(vec![b'x'; SPLICE_BYTES_MIN]));
+        reply.truncate(mark);
+        assert_eq!(reply.bytes(), b"+OK\r\n");
+        assert!(reply.splices().is_empty());
+    }
+}

@@ -1,0 +1,138 @@
+//! The state of one connection that its commands read and change.
+//!
+//! Owns what belongs to one client on its own worker. What other workers may see of a client is
+//! in the client registry. Must never be sent to another thread.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use cellar_storage::Db;
+
+use crate::client::Client;
+use crate::resp::Protocol;
+use crate::stats::{Metric, WorkerStats};
+
+/// What CLIENT REPLY asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReplyMode {
+    /// Every command is answered.
+    #[default]
+    On,
+    /// No command is answered.
+    Off,
+    /// The next command is not answered.
+    SkipNext,
+    /// The command that runs now is not answered.
+    Skip,
+}
+
+/// One connection's state.
+#[derive(Debug)]
+pub struct Session {
+    client: Arc<Client>,
+    stats: Arc<WorkerStats>,
+    db: Cell<Db>,
+    protocol: Cell<Protocol>,
+    authenticated: Cell<bool>,
+    reply_mode: Cell<ReplyMode>,
+    closing: Cell<bool>,
+    /// The number of the command that last said that its lookups are done.
+    linearized: Cell<u64>,
+}
+
+impl Session {
+    /// The state of a fresh connection.
+    pub fn new(client: Arc<Client>, stats: Arc<WorkerStats>, authenticated: bool) -> Self {
+        Self {
+            client,
+            stats,
+            db: Cell::new(Db(0)),
+            protocol: Cell::default(),
+            authenticated: Cell::new(authenticated),
+            reply_mode: Cell::default(),
+            closing: Cell::new(false),
+            linearized: Cell::new(0),
+        }
+    }
+
+    /// The client's id, unique for the life of the server.
+    pub fn id(&self) -> u64 {
+        self.client.id()
+    }
+
+    /// The client, as other workers see it.
+    pub fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+
+    /// The counters of this connection's worker.
+    pub fn stats(&self) -> &WorkerStats {
+        &self.stats
+    }
+
+    /// Adds to a metric of this connection's worker.
+    pub fn count(&self, metric: Metric, amount: u64) {
+        self.stats.add(metric, amount);
+    }
+
+    /// The selected database.
+    pub fn db(&self) -> Db {
+        self.db.get()
+    }
+
+    /// Selects a database; the caller has checked that it exists.
+    pub fn select(&self, db: Db) {
+        self.db.set(db);
+        self.client.note_session(db, self.protocol());
+    }
+
+    /// The protocol version of replies.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol.get()
+    }
+
+    /// Changes the protocol version of replies.
+    pub fn set_protocol(&self, protocol: Protocol) {
+        self.protocol.set(protocol);
+        self.client.note_session(self.db(), protocol);
+    }
+
+    /// Whether the client has shown the password, or none is needed.
+    pub fn is_authenticated(&self) -> bool {
+        self.authenticated.get()
+    }
+
+    /// Remembers whether the client has shown the password.
+    pub fn set_authenticated(&self, authenticated: bool) {
+        self.authenticated.set(authenticated);
+    }
+
+    /// Which commands are answered.
+    pub fn reply_mode(&self) -> ReplyMode {
+        self.reply_mode.get()
+    }
+
+    /// Changes which commands are answered.
+    pub fn set_reply_mode(&self, mode: ReplyMode) {
+        self.reply_mode.set(mode);
+    }
+
+    /// Whether the connection closes once its replies are written.
+    pub fn is_closing(&self) -> bool {
+        self.closing.get()
+    }
+
+    /// Closes the connection once its replies are written.
+    pub fn close_after_reply(&self) {
+        self.closing.set(true);
+    }
+
+    /// The number of the last command that said that its lookups are done.
+    pub(crate) fn linearized(&self) -> u64 {
+        self.linearized.get()
+    }
+
+    pub(crate) fn set_linearized(&self, command_number: u64) {
+        self.linearized.set(command_number);
+    }
+}

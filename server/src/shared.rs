@@ -1,0 +1,166 @@
+//! What all workers share: one value, behind one `Arc`.
+//!
+//! Owns nothing of its own but the parts' place. Everything in it is atomic or behind a short
+//! lock. Must never be locked across an await.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+use cellar_storage::{Clock, Store};
+use parking_lot::Mutex;
+
+use crate::client::Registry;
+use crate::command::command_count;
+use crate::config::{LiveConfig, Loaded, LogLevel};
+use crate::error_counts::ErrorCounts;
+use crate::identity::Identity;
+use crate::latency::LatencyHistory;
+use crate::log::{self, LevelHandle};
+use crate::monitor::Monitors;
+use crate::pause::Pause;
+use crate::rates::Rates;
+use crate::shutdown::Shutdown;
+use crate::slowlog::Slowlog;
+use crate::stats::{Metric, Totals, WorkerStats};
+
+/// What all workers share.
+pub struct Shared {
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// The running configuration.
+    pub config: LiveConfig,
+    /// Who the server is.
+    pub identity: Identity,
+    /// All clients.
+    pub clients: Registry,
+    /// CLIENT PAUSE.
+    pub pause: Pause,
+    /// MONITOR.
+    pub monitors: Monitors,
+    /// The request to end.
+    pub shutdown: Shutdown,
+    /// SLOWLOG.
+    pub slowlog: Mutex<Slowlog>,
+    /// LATENCY.
+    pub latency: Mutex<LatencyHistory>,
+    /// INFO errorstats.
+    pub errors: ErrorCounts,
+    /// What happens a second.
+    pub rates: Rates,
+    store: OnceLock<Arc<Store>>,
+    log_level: OnceLock<LevelHandle>,
+    memory_peak_bytes: AtomicU64,
+    /// One for each worker, and the last for the control thread.
+    stats: Vec<Arc<WorkerStats>>,
+    /// The sums at the last CONFIG RESETSTAT.
+    baseline: Mutex<Totals>,
+}
+
+impl Shared {
+    /// What `worker_count` workers share.
+    pub fn new(loaded: Loaded, worker_count: usize, clock: Arc<dyn Clock>, seed: u64) -> Self {
+        let stats = (0..=worker_count).map(|_| Arc::new(WorkerStats::new(command_count())));
+        Self {
+            identity: Identity::new(&*clock, seed),
+            config: LiveConfig::new(loaded),
+            clock,
+            clients: Registry::default(),
+            pause: Pause::default(),
+            monitors: Monitors::default(),
+            shutdown: Shutdown::default(),
+            slowlog: Mutex::default(),
+            latency: Mutex::default(),
+            errors: ErrorCounts::default(),
+            rates: Rates::default(),
+            store: OnceLock::new(),
+            log_level: OnceLock::new(),
+            memory_peak_bytes: AtomicU64::new(0),
+            stats: stats.collect(),
+            baseline: Mutex::default(),
+        }
+    }
+
+    /// How many databases SELECT offers.
+    pub fn database_count(&self) -> u8 {
+        self.config
+            .read(|config| config.storage.databases.get().unsigned_abs() as u8)
+    }
+
+    /// Bytes of one argument and of one string value at most (`proto-max-bulk-len`).
+    pub fn bulk_bytes_max(&self) -> u64 {
+        self.config.fast.bulk_bytes_max()
+    }
+
+    /// How many workers there are.
+    pub fn worker_count(&self) -> usize {
+        self.stats.len() - 1
+    }
+
+    /// A worker's counters.
+    pub fn worker_stats(&self, worker: usize) -> &Arc<WorkerStats> {
+        &self.stats[worker]
+    }
+
+    /// The control thread's counters.
+    pub fn control_stats(&self) -> &WorkerStats {
+        self.stats
+            .last()
+            .expect("there is one for the control thread")
+    }
+
+    /// All counters since the start or CONFIG RESETSTAT.
+    pub fn totals(&self) -> Totals {
+        Totals::sum(&self.stats).since(&self.baseline.lock())
+    }
+
+    /// A metric since the start.
+    pub fn metric_ever(&self, metric: Metric) -> u64 {
+        self.stats.iter().map(|stats| stats.get(metric)).sum()
+    }
+
+    /// CONFIG RESETSTAT.
+    pub fn reset_stats(&self) {
+        *self.baseline.lock() = Totals::sum(&self.stats);
+        self.errors.clear();
+        if let Some(store) = self.store() {
+            store.reset_stats();
+        }
+    }
+
+    /// The store, once it is open.
+    pub fn store(&self) -> Option<&Arc<Store>> {
+        self.store.get()
+    }
+
+    /// Remembers the store; called once.
+    pub fn set_store(&self, store: Arc<Store>) {
+        assert!(self.store.set(store).is_ok(), "the store is opened once");
+    }
+
+    /// Whether a write or flush failed, so that nothing is promised any more.
+    pub fn is_latched(&self) -> bool {
+        self.store().is_some_and(|store| store.stats().latched)
+    }
+
+    /// Notes how much memory is used; returns the most that ever was.
+    pub fn note_memory(&self, bytes: u64) -> u64 {
+        self.memory_peak_bytes.fetch_max(bytes, Relaxed).max(bytes)
+    }
+
+    /// Remembers how to change what the log tells; called once, by the binary.
+    pub fn set_log_level_handle(&self, handle: LevelHandle) {
+        assert!(
+            self.log_level.set(handle).is_ok(),
+            "the log is started once"
+        );
+    }
+
+    /// Changes how much the log tells.
+    pub fn set_log_level(&self, level: LogLevel) {
+        if let Some(handle) = self.log_level.get()
+            && let Err(error) = handle.modify(|filter| *filter = log::filter(level))
+        {
+            tracing::error!("the log level stays as it is: {error}");
+        }
+    }
+}
