@@ -115,14 +115,28 @@ impl<'a> Part<'a> {
         }
     }
 
+    /// The slot among the `filled` first ones that holds `id`.
+    ///
+    /// All slots are compared before any branch: which slot it is cannot be foreseen, and a
+    /// branch foreseen wrongly costs the overlap with the next lookup's cache miss.
     #[inline]
-    fn find(self, filled: usize, id: Identity) -> Option<usize> {
-        (0..self.slots).find(|&slot| {
-            self.word(slot, 0).load(Ordering::Relaxed) == id.low()
-                && slot < filled
-                && self.word(slot, 1).load(Ordering::Relaxed) == id.middle()
+    fn find<const SLOTS: usize>(self, filled: usize, id: Identity) -> Option<usize> {
+        let lows: &[AtomicU32; SLOTS] = self.planes.first_chunk().expect("a part has its planes");
+        let mut candidates = 0_u32;
+        for (slot, low) in lows.iter().enumerate() {
+            candidates |= u32::from(low.load(Ordering::Relaxed) == id.low()) << slot;
+        }
+        candidates &= (1 << filled) - 1;
+        while candidates != 0 {
+            let slot = candidates.trailing_zeros() as usize;
+            if self.word(slot, 1).load(Ordering::Relaxed) == id.middle()
                 && self.word(slot, MIXED_WORD).load(Ordering::Relaxed) & 0xff == id.top()
-        })
+            {
+                return Some(slot);
+            }
+            candidates &= candidates - 1;
+        }
+        None
     }
 }
 
@@ -175,18 +189,31 @@ impl<'a> Chain<'a> {
     #[inline]
     pub(crate) fn find(self, id: Identity, valid: impl Fn() -> bool) -> Found<Slot<'a>> {
         let mut part = Part::of_bucket(self.bucket);
-        loop {
-            let link = part.link();
-            if let Some(slot) = part.find(part.filled(link), id) {
-                return Found::Yes(Slot { part, slot });
-            }
-            let Some(next) = part.next(link) else {
-                return Found::No;
-            };
+        let mut link = part.link();
+        if let Some(slot) = part.find::<BUCKET_SLOTS>(part.filled(link), id) {
+            return Found::Yes(Slot { part, slot });
+        }
+        while let Some(next) = part.next(link) {
             if !valid() {
                 return Found::Changed;
             }
             part = Part::of_node(self.nodes.block(next));
+            link = part.link();
+            if let Some(slot) = part.find::<NODE_SLOTS>(part.filled(link), id) {
+                return Found::Yes(Slot { part, slot });
+            }
+        }
+        Found::No
+    }
+
+    /// Asks for the cache line of the first overflow node.
+    #[inline]
+    pub(crate) fn prefetch_overflow(self, valid: impl Fn() -> bool) {
+        let part = Part::of_bucket(self.bucket);
+        if let Some(next) = part.next(part.link())
+            && valid()
+        {
+            self.nodes.prefetch(next);
         }
     }
 

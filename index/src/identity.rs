@@ -48,6 +48,23 @@ impl Identity {
         (self.high >> PARTITION_SHIFT) as u16
     }
 
+    /// The same tag in another partition: for stores whose partitions are hash slots, which come
+    /// from the key's `{tag}` and not from this hash.
+    ///
+    /// The two then share 14 bits less of the hash's strength only where the slots differ: what
+    /// must be told apart within one slot has the 72 bits of the tag.
+    #[must_use]
+    pub fn in_partition(self, partition: u16) -> Self {
+        assert!(
+            u32::from(partition) < PARTITION_COUNT,
+            "a partition fits its 14 bits"
+        );
+        Self {
+            high: u32::from(partition) << PARTITION_SHIFT | self.top(),
+            ..self
+        }
+    }
+
     /// The stored form: 96 bits, little-endian, the 10 highest bits zero.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];

@@ -29,7 +29,7 @@ mod guard;
 mod identity;
 mod lock;
 mod memory;
-mod partition;
+mod region;
 mod scan;
 mod table;
 

@@ -15,10 +15,11 @@ use crate::bucket::Entries;
 use crate::entry::{Entry, identity_of};
 use crate::identity::{Identity, PARTITION_COUNT};
 use crate::lock::Patience;
+use crate::region::State;
 use crate::table::Index;
 
-/// Empty partitions that one step of a scan passes over: some microseconds at most.
-const EMPTY_PARTITIONS_MAX: u32 = 256;
+/// Empty regions that one step of a scan passes over: some microseconds at most.
+const EMPTY_REGIONS_MAX: u32 = 256;
 /// Buckets that one `random` looks into: some 20 microseconds at most.
 const RANDOM_BUCKETS_MAX: u32 = 256;
 /// Slots among which `random` draws: a chain this long or shorter is drawn from fairly.
@@ -127,26 +128,32 @@ impl Index {
             if let Some((chain, lock, opened)) = self.begin_read(&located) {
                 let copied = chain.copy(entries, || lock.is_unchanged(opened));
                 if copied && lock.is_unchanged(opened) && located.is_current() {
-                    let bucket = located.state.bucket_of(low);
-                    let positions = 1_u64 << (32 - located.state.depth_of(bucket));
-                    return u64::from(bucket.reverse_bits()) + positions;
+                    return self.end_of_bucket(located.state, partition, low);
                 }
             }
             patience.turn();
         }
     }
 
-    /// Moves a cursor that enters an empty partition on to the next that is not.
+    /// The position after the last one of the bucket of `low`.
+    fn end_of_bucket(&self, state: State, partition: u16, low: u32) -> u64 {
+        let bucket = state.bucket_of(self.shape.number_of(partition, low));
+        let (bits, value) = self.shape.tag_bits(bucket, state.depth_of(bucket));
+        u64::from(value.reverse_bits()) + (1 << (32 - bits))
+    }
+
+    /// Moves a cursor that enters a partition of an empty region on to the next region.
     fn skip_empty(&self, mut cursor: u64) -> u64 {
-        for _ in 0..EMPTY_PARTITIONS_MAX {
-            let partition = (cursor >> 32) as usize;
-            let Some(header) = self.partitions.get(partition) else {
+        for _ in 0..EMPTY_REGIONS_MAX {
+            let partition = (cursor >> 32) as u32;
+            if partition >= PARTITION_COUNT {
                 return 0;
-            };
-            if cursor as u32 != 0 || header.entries.load(Ordering::Relaxed) != 0 {
+            }
+            let entries = &self.region(partition as u16).entries;
+            if cursor as u32 != 0 || entries.load(Ordering::Relaxed) != 0 {
                 return cursor;
             }
-            cursor = Self::cursor_at(partition as u32 + 1);
+            cursor = Self::cursor_at(self.shape.next_region(partition));
         }
         if cursor >= Self::cursor_at(PARTITION_COUNT) {
             0

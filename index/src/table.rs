@@ -9,13 +9,14 @@ use crate::arena::{Arena, Budget};
 use crate::bucket::{BUCKET_WORDS, Chain, Found, LOCK, NODE_WORDS, NODES_RESERVED_ORDER, Slot};
 use crate::counters::Counters;
 use crate::entry::{DATABASE_END, Entry, Packed, REFERENCED};
-use crate::identity::{Identity, PARTITION_COUNT};
+use crate::identity::Identity;
 use crate::lock::{Lock, Opened, Patience};
-use crate::partition::{Partition, Place, State, TierSlot};
+use crate::region::{Place, Region, Shape, State, TierSlot};
 
 /// The DRAM hash table from identity to [`Entry`], shared by all threads.
 pub struct Index {
-    pub(crate) partitions: Box<[Partition]>,
+    pub(crate) regions: Box<[Region]>,
+    pub(crate) shape: Shape,
     pub(crate) buckets: Arena<BUCKET_WORDS>,
     pub(crate) nodes: Arena<NODE_WORDS>,
     pub(crate) counters: Counters,
@@ -50,60 +51,83 @@ pub struct IndexBytes {
     pub buckets: u64,
     /// Overflow nodes in the table, or held by a writer.
     pub overflow: u64,
-    /// Partition headers, directories, counters and the allocators' own tables.
+    /// Regions' headers, directories, counters and the allocators' own tables.
     pub directory: u64,
     /// Taken from the system, not in use.
     pub free: u64,
 }
 
-/// A bucket found by a reader, together with the state of the partition that it was found by.
+/// A bucket found by a reader, together with the state of the region that it was found by.
 #[derive(Clone, Copy)]
 pub(crate) struct Located<'a> {
-    partition: &'a Partition,
+    region: &'a Region,
     pub(crate) state: State,
     /// The bucket's block in the arena.
     pub(crate) block: u32,
 }
 
 impl Located<'_> {
-    /// Whether no bucket of the partition came or went since.
+    /// Whether no bucket of the region came or went since.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         fence(Ordering::Acquire);
-        self.partition.state.load(Ordering::Relaxed) == self.state.word()
+        self.region.state.load(Ordering::Relaxed) == self.state.word()
     }
 }
 
 impl Index {
-    /// An empty index that takes at most `bytes_max` bytes (0 = no bound), its beginnings apart.
+    /// An empty index that takes at most `bytes_max` bytes (0 = no bound), its beginnings apart,
+    /// for partitions that fill evenly, as those do that come from the hash.
     ///
     /// # Errors
     /// The system grants not even a small range of addresses.
     pub fn new(bytes_max: u64) -> io::Result<Self> {
+        Self::with_shape(bytes_max, Shape::EVEN)
+    }
+
+    /// The same for partitions of any size, up to one that holds everything, as hash slots may.
+    /// Costs some 200 bytes a partition and a longer way to the bucket.
+    ///
+    /// # Errors
+    /// As [`Index::new`].
+    pub fn new_for_uneven(bytes_max: u64) -> io::Result<Self> {
+        Self::with_shape(bytes_max, Shape::ANY)
+    }
+
+    fn with_shape(bytes_max: u64, shape: Shape) -> io::Result<Self> {
         let index = Self {
-            partitions: (0..PARTITION_COUNT).map(|_| Partition::new()).collect(),
+            regions: (0..shape.regions()).map(|_| Region::new()).collect(),
+            shape,
             buckets: Arena::new()?,
             nodes: Arena::new()?,
             counters: Counters::new(),
             budget: Budget::new(0),
             usage: Usage::default(),
         };
-        let fixed = Self::PARTITIONS_BYTES + Counters::BYTES;
-        index.budget.charge(fixed);
+        index.budget.charge(index.fixed_bytes());
         index
-            .nodes
-            .allocate(NODES_RESERVED_ORDER, &index.budget)
-            .ok_or(io::ErrorKind::OutOfMemory)?;
-        for partition in &index.partitions {
-            index
-                .grow(partition)
-                .map_err(|_| io::ErrorKind::OutOfMemory)?;
-        }
+            .make_first_buckets()
+            .map_err(|_| io::ErrorKind::OutOfMemory)?;
         index.budget.set_bytes_max(bytes_max);
         Ok(index)
     }
 
-    const PARTITIONS_BYTES: u64 = PARTITION_COUNT as u64 * size_of::<Partition>() as u64;
+    fn make_first_buckets(&self) -> Result<(), IndexFull> {
+        self.nodes
+            .allocate(NODES_RESERVED_ORDER, &self.budget)
+            .ok_or_else(|| self.full())?;
+        for region in &self.regions {
+            for _ in 0..self.shape.buckets_min() {
+                self.grow(region)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Headers and counters.
+    fn fixed_bytes(&self) -> u64 {
+        size_of_val(&*self.regions) as u64 + Counters::BYTES
+    }
 
     /// Changes the bound (0 = none). Nothing that is there is given up.
     pub fn set_bytes_max(&self, bytes_max: u64) {
@@ -156,6 +180,8 @@ impl Index {
         let mut patience = Patience::default();
         loop {
             let located = self.locate(id);
+            // Both lines of the bucket at once.
+            self.buckets.memory().prefetch(located.block);
             if let Some((chain, lock, opened)) = self.begin_read(&located) {
                 let is_valid = || lock.is_unchanged(opened) && located.is_current();
                 let found = chain.find(id, || lock.is_unchanged(opened));
@@ -224,6 +250,16 @@ impl Index {
         self.buckets.memory().prefetch(self.locate(id).block);
     }
 
+    /// Asks for the first overflow node of `id`'s bucket, if it has one: the second pass over a
+    /// batch, when `prefetch` of the first pass has brought the buckets.
+    #[inline]
+    pub fn prefetch_overflow(&self, id: Identity) {
+        let located = self.locate(id);
+        if let Some((chain, lock, opened)) = self.begin_read(&located) {
+            chain.prefetch_overflow(|| lock.is_unchanged(opened));
+        }
+    }
+
     /// Keys of the database with handle `database`; pages are not counted.
     pub fn count(&self, database: u8) -> u64 {
         assert!(database < DATABASE_END, "a database handle fits its 5 bits");
@@ -256,9 +292,8 @@ impl Index {
         let directory = count(&self.usage.directory_nodes, NODE_WORDS * 4)
             + buckets.bookkeeping
             + nodes.bookkeeping
-            + Self::PARTITIONS_BYTES
-            + Counters::BYTES;
-        let total = buckets.backed + nodes.backed + Self::PARTITIONS_BYTES + Counters::BYTES;
+            + self.fixed_bytes();
+        let total = buckets.backed + nodes.backed + self.fixed_bytes();
         IndexBytes {
             total,
             huge_page_backed: buckets.huge + nodes.huge,
@@ -271,7 +306,7 @@ impl Index {
 
     /// Counts an entry that came (or went) in `partition`, whose bucket the caller holds.
     pub(crate) fn count_entry(&self, partition: u16, came: bool) {
-        let entries = &self.partition(partition).entries;
+        let entries = &self.region(partition).entries;
         if came {
             entries.fetch_add(1, Ordering::Relaxed);
         } else {
@@ -301,8 +336,8 @@ impl Index {
     }
 
     #[inline]
-    pub(crate) fn partition(&self, partition: u16) -> &Partition {
-        &self.partitions[usize::from(partition)]
+    pub(crate) fn region(&self, partition: u16) -> &Region {
+        &self.regions[self.shape.region_of(partition)]
     }
 
     /// The bucket where `id` lives, or just lived: the block was one of the table's at some moment
@@ -312,19 +347,19 @@ impl Index {
         self.locate_low(id.partition(), id.low())
     }
 
+    /// The same for the tags of `partition` whose low word is `low`.
     #[inline]
     pub(crate) fn locate_low(&self, partition: u16, low: u32) -> Located<'_> {
-        let partition = self.partition(partition);
+        let region = self.region(partition);
+        let number = self.shape.number_of(partition, low);
         loop {
-            let state = State::from_word(partition.state.load(Ordering::Acquire));
-            let place = Place::of(state.bucket_of(low));
-            let chunk = self.tier_of(partition, place).map_or(0, |tier| {
-                self.nodes.memory().block(tier)[place.chunk as usize].load(Ordering::Relaxed)
-            });
+            let state = State::from_word(region.state.load(Ordering::Acquire));
+            let place = Place::of(state.bucket_of(number), self.shape);
+            let chunk = self.chunk_word(region, place).load(Ordering::Relaxed);
             // A tier that was given up holds other things by now. Who reads those must also see
             // the state that they came after: the arena's release fences pair with this one.
             let located = Located {
-                partition,
+                region,
                 state,
                 block: chunk.wrapping_add(place.offset),
             };
@@ -334,15 +369,25 @@ impl Index {
         }
     }
 
-    /// The node that names the chunks of `place`'s tier.
+    /// The word that names `place`'s chunk.
     #[inline]
-    pub(crate) fn tier_of(&self, partition: &Partition, place: Place) -> Option<u32> {
+    pub(crate) fn chunk_word(&self, region: &Region, place: Place) -> &AtomicU32 {
+        let (node, word) = place.chunk_slot();
+        &self
+            .nodes
+            .memory()
+            .block(self.tier_of(region, place) + node)[word]
+    }
+
+    /// The first node of `place`'s tier.
+    #[inline]
+    pub(crate) fn tier_of(&self, region: &Region, place: Place) -> u32 {
         match place.tier_slot() {
-            TierSlot::Inline(tier) => Some(partition.tiers[tier].load(Ordering::Relaxed)),
+            TierSlot::Inline(tier) => region.tiers[tier].load(Ordering::Relaxed),
             TierSlot::Beyond(tier) => {
-                let beyond = partition.beyond.load(Ordering::Acquire);
-                (beyond != 0)
-                    .then(|| self.nodes.memory().block(beyond)[tier].load(Ordering::Relaxed))
+                // A state with such a tier was seen, so its node was stored.
+                let beyond = region.beyond.load(Ordering::Relaxed);
+                self.nodes.memory().block(beyond)[tier].load(Ordering::Relaxed)
             }
         }
     }
@@ -351,11 +396,5 @@ impl Index {
     #[inline]
     pub(crate) fn is_home_of(&self, id: Identity, block: u32) -> bool {
         self.locate(id).block == block
-    }
-
-    /// The word that names chunk `place.chunk`, for the thread that grows the partition.
-    pub(crate) fn chunk_word(&self, partition: &Partition, place: Place) -> &AtomicU32 {
-        let tier = self.tier_of(partition, place).expect("the tier is there");
-        &self.nodes.memory().block(tier)[place.chunk as usize]
     }
 }

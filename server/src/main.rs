@@ -10,6 +10,7 @@ use cellar_server::config::{self, Loaded, Task};
 use cellar_server::control::Ended;
 use cellar_server::listener::Listeners;
 use cellar_server::log;
+use cellar_server::shutdown::ShutdownMode;
 use cellar_server::start::Server;
 
 #[global_allocator]
@@ -52,6 +53,12 @@ fn serve(loaded: Loaded) -> Result<ExitCode, String> {
         .map_err(|cause| format!("log.logfile: {}: {cause}", loaded.config.log.logfile))?;
     let server = Server::start(loaded, listeners).map_err(|error| error.to_string())?;
     server.shared().set_log_level_handle(level);
+    if let Err(error) = server.wait_ready() {
+        server.stop(ShutdownMode::Nosave);
+        server.wait();
+        log_thread.finish();
+        return Err(error.to_string());
+    }
     print(&text)?;
     tracing::info!("ready to accept connections");
     let ended = server.wait();

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
-use cellar_storage::{Clock, Store};
+use cellar_storage::{Clock, Progress, Store, StoreStats};
 use parking_lot::Mutex;
 
 use crate::client::Registry;
@@ -48,6 +48,7 @@ pub struct Shared {
     /// What happens a second.
     pub rates: Rates,
     store: OnceLock<Arc<Store>>,
+    progress: Arc<Progress>,
     log_level: OnceLock<LevelHandle>,
     memory_peak_bytes: AtomicU64,
     /// One for each worker, and the last for the control thread.
@@ -73,6 +74,7 @@ impl Shared {
             errors: ErrorCounts::default(),
             rates: Rates::default(),
             store: OnceLock::new(),
+            progress: Arc::default(),
             log_level: OnceLock::new(),
             memory_peak_bytes: AtomicU64::new(0),
             stats: stats.collect(),
@@ -132,6 +134,21 @@ impl Shared {
         self.store.get()
     }
 
+    /// The store's figures, zeros until it is open.
+    pub fn store_stats(&self) -> StoreStats {
+        self.store().map(|store| store.stats()).unwrap_or_default()
+    }
+
+    /// How far the opening of the store is, in percent; nothing once it is open.
+    pub fn loading_percent(&self) -> Option<u64> {
+        self.store().is_none().then(|| self.progress.percent())
+    }
+
+    /// Where the opening of the store tells how far it is.
+    pub fn progress(&self) -> &Arc<Progress> {
+        &self.progress
+    }
+
     /// Remembers the store; called once.
     pub fn set_store(&self, store: Arc<Store>) {
         assert!(self.store.set(store).is_ok(), "the store is opened once");
@@ -139,7 +156,7 @@ impl Shared {
 
     /// Whether a write or flush failed, so that nothing is promised any more.
     pub fn is_latched(&self) -> bool {
-        self.store().is_some_and(|store| store.stats().latched)
+        self.store_stats().latched
     }
 
     /// Notes how much memory is used; returns the most that ever was.

@@ -6,10 +6,10 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use cellar_storage::Handle;
 
 use crate::shared::Shared;
 use crate::stats::WorkerStats;
+use crate::store_slot::StoreSlot;
 
 /// Buffers of each kind that a worker keeps for its connections: as many as are busy at the same
 /// time on one thread, with some to spare.
@@ -22,7 +22,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// What the connections of one worker share.
 pub struct Worker {
     /// The store, as this worker reaches it.
-    pub store: Handle,
+    pub store: StoreSlot,
     /// What all workers share.
     pub shared: Arc<Shared>,
     /// This worker's counters.
@@ -33,11 +33,11 @@ pub struct Worker {
 
 impl Worker {
     /// The worker with this number.
-    pub fn new(index: usize, store: Handle, shared: Arc<Shared>) -> Self {
+    pub fn new(index: usize, shared: Arc<Shared>) -> Self {
         let stats = Arc::clone(shared.worker_stats(index));
         let (inputs, reply_rooms) = (RefCell::default(), RefCell::default());
         Self {
-            store,
+            store: StoreSlot::new(),
             shared,
             stats,
             inputs,

@@ -147,7 +147,8 @@ impl ColdLog {
             opening_lsn: opening,
         };
         let life = self.segments.get(segment);
-        life.begin_life(generation, Stream::Cold);
+        let seed = GenerationSeed::new(self.shape.store, generation);
+        life.begin_life(generation, seed, Stream::Cold);
         let header = SegmentHeader {
             store: self.shape.store,
             device: self.segments.place(segment).0,
@@ -159,7 +160,7 @@ impl ColdLog {
         };
         let image = &self.images[number];
         image.write(0, &header.encode());
-        image.open(segment, opening, GenerationSeed::new(generation));
+        image.open(segment, opening, seed);
         life.set_buffer(Some(self.first_number + number));
         state.open = Some(OpenCold {
             image: number,

@@ -217,6 +217,11 @@ impl Client {
             .store(sizes.reply_room as u64, Relaxed);
     }
 
+    /// Notes how many bytes of requests it has sent ahead, the present one included.
+    pub fn note_query(&self, bytes: usize) {
+        self.query_bytes.store(bytes as u64, Relaxed);
+    }
+
     /// Notes how many bytes of replies wait because the client does not take them.
     pub fn note_output(&self, bytes: usize) {
         self.reply_bytes.store(bytes as u64, Relaxed);

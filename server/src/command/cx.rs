@@ -5,12 +5,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cellar_storage::{Db, Handle};
+use cellar_storage::Db;
 
 use crate::resp::{Protocol, ReplyBuf};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::stats::Metric;
+use crate::store_slot::StoreSlot;
 
 /// A command's surroundings. A clone for a command that waits costs three reference counts.
 #[derive(Clone)]
@@ -18,7 +19,7 @@ pub struct Cx {
     /// This connection.
     pub session: Rc<Session>,
     /// The store, as this worker reaches it.
-    pub store: Handle,
+    pub store: StoreSlot,
     /// What all workers share.
     pub shared: Arc<Shared>,
     db: Db,
@@ -27,11 +28,11 @@ pub struct Cx {
 
 impl Cx {
     /// The surroundings of a connection's commands.
-    pub fn new(session: Rc<Session>, store: Handle, shared: Arc<Shared>) -> Self {
+    pub fn new(session: Rc<Session>, store: impl Into<StoreSlot>, shared: Arc<Shared>) -> Self {
         let db = session.db();
         Self {
             session,
-            store,
+            store: store.into(),
             shared,
             db,
             command_number: 0,

@@ -41,17 +41,22 @@ pub fn admit(cx: &Cx, entry: &'static CommandEntry, args: &Args) -> Result<(), C
     if !cx.session.is_authenticated() && !entry.spec.flags.has(Flag::NoAuth) {
         return Err(CommandError::other("NOAUTH Authentication required."));
     }
+    if cx.store.attached().is_none() && !entry.spec.flags.has(Flag::Loading) {
+        return Err(CommandError::Loading);
+    }
     Ok(())
 }
 
 /// Where the log must be durable up to before a reply may show what the command did or saw.
 pub fn required_lsn(cx: &Cx, entry: &CommandEntry, args: &Args) -> Option<Lsn> {
+    let flags = entry.spec.flags;
     if entry.spec.keys.is_empty() {
-        return entry
-            .spec
-            .flags
-            .has(Flag::Write)
-            .then(|| cx.store.published_lsn());
+        let touches_data = flags.has(Flag::Write) || flags.has(Flag::Readonly);
+        return touches_data.then(|| cx.store.published_lsn());
+    }
+    if flags.has(Flag::Write) && entry.spec.keys.len() > 1 {
+        // sources and destinations may lie in different databases
+        return Some(cx.store.published_lsn());
     }
     let positions = entry.spec.keys.iter().flat_map(|keys| keys.positions(args));
     positions

@@ -42,6 +42,9 @@ pub enum CommandError {
         /// What the client sent, cut to 128 bytes.
         subcommand: String,
     },
+    /// The store is not open yet.
+    #[error("LOADING Redis is loading the dataset in memory")]
+    Loading,
     /// The store refused or failed.
     #[error("{}", store_error_text(.0))]
     Store(#[from] StoreError),
@@ -80,8 +83,10 @@ fn store_error_text(error: &StoreError) -> String {
         }
         StoreError::Corrupt { .. } => format!("ERR the value on the device is damaged: {error}"),
         StoreError::Read(cause) => format!("ERR reading from the device failed: {cause}"),
-        StoreError::Closing => "ERR the server is shutting down".into(),
-        StoreError::Format(_) | StoreError::MissingPage { .. } => format!("ERR {error}"),
+        StoreError::Format(_) | StoreError::MissingPage { .. } => {
+            format!("ERR the value on the device cannot be understood: {error}")
+        }
+        StoreError::Closing => "ERR the server is stopping".into(),
     }
 }
 

@@ -13,8 +13,8 @@ use crate::config::{
 };
 use crate::keyspace::is_match;
 use crate::resp::{Args, ReplyBuf};
+use crate::seat::level;
 use crate::shared::Shared;
-use crate::start::level;
 
 /// A parameter that CONFIG knows.
 #[derive(Clone, Copy)]

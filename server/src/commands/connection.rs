@@ -13,7 +13,7 @@ use crate::session::ReplyMode;
 /// `PING [message]`
 pub fn ping(_: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
     match args.len() {
-        1 => reply.simple("PONG"),
+        1 => reply.raw(b"+PONG\r\n"),
         2 => reply.bulk_bytes(args[1].clone()),
         _ => return Err(CommandError::arity("ping")),
     }

@@ -43,7 +43,7 @@ pub fn debug(cx: Cx, args: Args) -> Pending {
                 reply.simple_array(&LINES);
             }
             (b"sleep", [seconds]) => {
-                cx.store.clock().sleep(parse_sleep(seconds)).await;
+                cx.shared.clock.sleep(parse_sleep(seconds)).await;
                 reply.ok();
             }
             (b"jmap", []) | (b"set-active-expire", [_]) => reply.ok(),

@@ -68,7 +68,7 @@ fn parse_database(cx: &Cx, text: &[u8], complaint: &'static str) -> Result<Db, C
 
 /// `TIME`
 pub fn time(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
-    let unix_ms = cx.store.clock().unix_ms();
+    let unix_ms = cx.shared.clock.unix_ms();
     reply.array(2);
     reply.bulk((unix_ms / 1000).to_string().as_bytes());
     reply.bulk((unix_ms % 1000 * 1000).to_string().as_bytes());
@@ -77,7 +77,7 @@ pub fn time(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError>
 
 /// `LASTSAVE`: the last round of durability, or the start where there was none.
 pub fn lastsave(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
-    let last_ms = cx.store.store().stats().last_sync_unix_ms;
+    let last_ms = cx.shared.store_stats().last_sync_unix_ms;
     let unix_ms = last_ms.max(cx.shared.identity.started_unix_ms);
     reply.integer((unix_ms / 1000).cast_signed());
     Ok(())
@@ -172,7 +172,7 @@ pub fn lolwut(_: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError
 pub fn role(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
     reply.array(3);
     reply.bulk(b"master");
-    reply.integer(cx.store.store().stats().lsn_durable.cast_signed());
+    reply.integer(cx.shared.store_stats().lsn_durable.cast_signed());
     reply.array(0);
     Ok(())
 }

@@ -35,6 +35,9 @@ pub struct FastConfig {
     output_hard_bytes: AtomicU64,
     output_soft_bytes: AtomicU64,
     output_soft_seconds: AtomicU64,
+    inbox_hard_bytes: AtomicU64,
+    inbox_soft_bytes: AtomicU64,
+    inbox_soft_seconds: AtomicU64,
     slow_us: AtomicI64,
     latency_ms: AtomicI64,
 }
@@ -100,6 +103,10 @@ impl FastConfig {
         self.output_hard_bytes.store(output.hard_bytes, Relaxed);
         self.output_soft_bytes.store(output.soft_bytes, Relaxed);
         self.output_soft_seconds.store(output.soft_seconds, Relaxed);
+        let inbox = limits.client_output_buffer_limit.get(ClientClass::Pubsub);
+        self.inbox_hard_bytes.store(inbox.hard_bytes, Relaxed);
+        self.inbox_soft_bytes.store(inbox.soft_bytes, Relaxed);
+        self.inbox_soft_seconds.store(inbox.soft_seconds, Relaxed);
         self.slow_us
             .store(monitoring.slowlog_log_slower_than.get(), Relaxed);
         self.latency_ms
@@ -132,6 +139,15 @@ impl FastConfig {
             hard_bytes: self.output_hard_bytes.load(Relaxed),
             soft_bytes: self.output_soft_bytes.load(Relaxed),
             soft_seconds: self.output_soft_seconds.load(Relaxed),
+        }
+    }
+
+    /// What may wait for a client that listens to others.
+    pub fn inbox_limit(&self) -> OutputLimit {
+        OutputLimit {
+            hard_bytes: self.inbox_hard_bytes.load(Relaxed),
+            soft_bytes: self.inbox_soft_bytes.load(Relaxed),
+            soft_seconds: self.inbox_soft_seconds.load(Relaxed),
         }
     }
 

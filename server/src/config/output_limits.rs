@@ -20,11 +20,11 @@ pub struct OutputLimit {
 /// A class of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientClass {
-    /// Clients that send commands, MONITOR's included.
+    /// Clients that send commands.
     Normal,
     /// Replicas.
     Replica,
-    /// Clients that subscribed.
+    /// Clients that listen: MONITOR.
     Pubsub,
 }
 

@@ -194,10 +194,10 @@ sections! {
 choice! {
     /// When a write is safe from a crash.
     AppendFsync {
-        /// Before its reply.
-        Always = "always",
         /// Within a second.
         Everysec = "everysec",
+        /// Before its reply.
+        Always = "always",
         /// When the device gets around to it.
         No = "no",
     }

@@ -4,7 +4,7 @@
 //! Owns that choice.
 
 use std::future::poll_fn;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use super::execute::{Account, Running};
 use super::replies::Ended;
@@ -42,16 +42,19 @@ impl Connection {
         let mut outcome = None;
         let progress = poll_fn(|context| {
             self.client.signal().register(context.waker());
-            if self.client.signal().has(Event::Kill) {
-                return Poll::Ready(Err(Closed::Killed));
-            }
-            if let Poll::Ready(ended) = running.future.as_mut().poll(context) {
+            if let Poll::Ready(ended) = running.poll(context) {
                 outcome = Some(ended);
                 return Poll::Ready(Ok(Progress::Ended));
             }
             if self.cx.is_linearized() {
                 return Poll::Ready(Ok(Progress::Linearized));
             }
+            // only a command that waits for an event is broken off: another one is about to end
+            if self.client.flags().has(ClientFlag::Unblockable) {
+                self.poll_blocked(context)?;
+            }
+            // what is in flight may hold the lock that this command waits for
+            self.replies.poll_all(context);
             self.cx.store.end_of_turn();
             Poll::Pending
         })
@@ -65,6 +68,27 @@ impl Connection {
                 self.replies.tail_batch().require(lsn);
                 self.now_us = self.cx.shared.clock.monotonic_us();
             }
+        }
+        Ok(())
+    }
+
+    /// Looks after a client whose command waits for an event: whether it is still wanted, and still
+    /// there.
+    fn poll_blocked(&mut self, context: &mut Context<'_>) -> Result<(), Closed> {
+        let signal = self.client.signal();
+        if signal.has(Event::Kill) {
+            return Err(Closed::Killed);
+        }
+        if signal.has(Event::Stop) {
+            return Err(Closed::Stopping);
+        }
+        self.prepare_input();
+        while let Poll::Ready(read) = self.socket.poll_read(context, &mut self.input) {
+            match read {
+                Ok(0) | Err(_) => return Err(Closed::ByClient),
+                Ok(byte_count) => self.note_input(byte_count)?,
+            }
+            self.prepare_input();
         }
         Ok(())
     }
@@ -119,6 +143,7 @@ impl Connection {
         self.flush().await?;
         self.client.flags().set(ClientFlag::Blocked, true);
         let client = &self.client;
+        let replies = &mut self.replies;
         let shared = &self.cx.shared;
         let mut wait = std::pin::pin!(shared.pause.wait(is_write, &*shared.clock));
         let outcome = poll_fn(|context| {
@@ -129,7 +154,11 @@ impl Connection {
             if client.signal().has(Event::Stop) {
                 return Poll::Ready(Err(Closed::Stopping));
             }
-            wait.as_mut().poll(context).map(Ok)
+            let outcome = wait.as_mut().poll(context).map(Ok);
+            if outcome.is_pending() {
+                replies.poll_all(context);
+            }
+            outcome
         })
         .await;
         self.client.flags().set(ClientFlag::Blocked, false);

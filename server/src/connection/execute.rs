@@ -3,6 +3,8 @@
 //! Owns the accounts of a command: statistics, slow log, latency history, MONITOR, and what must
 //! be durable before its reply.
 
+use std::task::{Context, Poll};
+
 use cellar_storage::Lsn;
 
 use super::{Closed, Connection};
@@ -12,7 +14,7 @@ use crate::command::{
 };
 use crate::latency::Sample;
 use crate::monitor;
-use crate::resp::Args;
+use crate::resp::{Args, ReplyBuf, ReplyMark};
 use crate::session::ReplyMode;
 use crate::slowlog::{SlowEntry, cut_arguments};
 use crate::stats::Metric;
@@ -25,6 +27,38 @@ pub(super) struct Running {
     pub(super) account: Account,
     /// Its arguments.
     pub(super) args: Args,
+}
+
+impl Running {
+    /// Drives it; a large value in its reply lets go of its key's lock before it counts as ended.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Outcome> {
+        loop {
+            match self.future.as_mut().poll(context) {
+                Poll::Ready(Ok(mut reply)) if !reply.is_pinned() => {
+                    self.future = Box::pin(async move {
+                        reply.pin_values().await?;
+                        Ok(reply)
+                    });
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+/// What a command came to.
+pub(super) type Outcome = Result<ReplyBuf, CommandError>;
+
+/// How far a request came without waiting.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "moved once; a box would be an allocation more"
+)]
+enum Ran {
+    /// It is answered; where its reply begins.
+    Done(ReplyMark),
+    /// This is left of it.
+    Waits(Running),
 }
 
 /// What is known of a command from its start.
@@ -48,8 +82,25 @@ impl Connection {
         }
         let account = self.open_account(entry);
         match self.run_now(account) {
-            Some(running) => self.drive(running).await,
-            None => Ok(()),
+            Ran::Done(mark) => {
+                self.pin_values(mark).await;
+                Ok(())
+            }
+            Ran::Waits(running) => self.drive(running).await,
+        }
+    }
+
+    /// Lets large values of the reply that was just encoded go of their keys' locks.
+    async fn pin_values(&mut self, mark: ReplyMark) {
+        let reply = &mut self.replies.tail_batch().reply;
+        if reply.is_pinned() {
+            return;
+        }
+        if let Err(error) = reply.pin_values().await {
+            let text = CommandError::from(error).to_string();
+            reply.truncate(mark);
+            reply.error(&text);
+            self.count_error(&text);
         }
     }
 
@@ -85,8 +136,8 @@ impl Connection {
         }
     }
 
-    /// Runs the request as far as it goes without waiting; what is left of it, if anything.
-    fn run_now(&mut self, account: Account) -> Option<Running> {
+    /// Runs the request as far as it goes without waiting.
+    fn run_now(&mut self, account: Account) -> Ran {
         let reply = self.replies.tail(self.cx.session.protocol());
         let mark = reply.mark();
         let outcome = match account.entry.spec.handler {
@@ -99,13 +150,13 @@ impl Connection {
             Ok(Attempt::Done) => None,
             Ok(Attempt::Later(future)) => {
                 let args = std::mem::take(&mut self.args);
-                return Some(Running {
+                return Ran::Waits(Running {
                     future,
                     account,
                     args,
                 });
             }
-            Ok(Attempt::Wait) => return Some(self.start(account)),
+            Ok(Attempt::Wait) => return Ran::Waits(self.start(account)),
             Err(error) => {
                 let text = error.to_string();
                 reply.truncate(mark);
@@ -123,7 +174,7 @@ impl Connection {
         batch.require(lsn);
         self.now_us = self.cx.shared.clock.monotonic_us();
         self.settle_account(account, error.as_deref());
-        None
+        Ran::Done(mark)
     }
 
     /// Answers a request that is not run.
@@ -232,6 +283,6 @@ impl Connection {
         let line = monitor::line(unix_us, self.cx.db(), self.client.address(), &args);
         shared
             .monitors
-            .send(&line, shared.config.fast.output_limit(), self.now_us);
+            .send(&line, shared.config.fast.inbox_limit(), self.now_us);
     }
 }

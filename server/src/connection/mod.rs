@@ -26,6 +26,7 @@ use crate::client::{BufferSizes, Client, ClientFlag, Event};
 use crate::command::Cx;
 use crate::resp::{Args, Parsed, RequestLimits, RequestParser};
 use crate::session::Session;
+use crate::stats::Metric;
 use crate::worker::Worker;
 
 pub use socket::Socket;
@@ -118,6 +119,10 @@ impl Connection {
                 break closed;
             }
         };
+        if matches!(closed, Closed::Stopping) {
+            // a client that is gone by now needs no replies
+            drop(self.wind_down().await);
+        }
         self.close(&closed);
     }
 
@@ -167,6 +172,7 @@ impl Connection {
                 return Ok(Turn::Idle);
             }
             let before = self.input.len();
+            self.client.note_query(before);
             if !self.parse() {
                 return Ok(Turn::Idle);
             }
@@ -260,9 +266,11 @@ impl Connection {
                 tracing::debug!(client = id, reason = ?closed, "connection closed");
             }
             Closed::QueryLimit => {
+                self.worker.stats.add(Metric::QueryLimitDisconnects, 1);
                 tracing::warn!(client = id, "closed: client-query-buffer-limit reached");
             }
             Closed::OutputLimit => {
+                self.worker.stats.add(Metric::OutputLimitDisconnects, 1);
                 tracing::warn!(client = id, "closed: client-output-buffer-limit reached");
             }
             Closed::ValueLost => {

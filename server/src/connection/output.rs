@@ -56,6 +56,7 @@ impl Connection {
         let store = self.cx.store.clone();
         let mut durable = std::pin::pin!(store.wait_durable(lsn));
         let client = &self.client;
+        let replies = &mut self.replies;
         let outcome = poll_fn(|context| {
             client.signal().register(context.waker());
             if client.signal().has(Event::Kill) {
@@ -63,6 +64,7 @@ impl Connection {
             }
             let outcome = durable.as_mut().poll(context).map(Ok);
             if outcome.is_pending() {
+                replies.poll_all(context);
                 store.end_of_turn();
             }
             outcome
@@ -150,6 +152,7 @@ impl Connection {
         let client = &self.client;
         let clock = &self.cx.shared.clock;
         let store = &self.cx.store;
+        let replies = &mut self.replies;
         let written = poll_fn(|context| {
             if let Poll::Ready(written) = socket.poll_write(context, pieces) {
                 return Poll::Ready(written.map_err(|_| Closed::ByClient));
@@ -166,6 +169,8 @@ impl Connection {
             }
             let waiting: usize = pieces.iter().map(|piece| piece.len()).sum();
             client.note_output(waiting);
+            // no lock waits for a socket
+            replies.poll_all(context);
             store.end_of_turn();
             Poll::Pending
         })

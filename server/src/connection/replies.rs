@@ -12,8 +12,7 @@ use std::task::{Context, Poll};
 
 use cellar_storage::Lsn;
 
-use super::execute::Running;
-use crate::command::CommandError;
+use super::execute::{Outcome, Running};
 use crate::resp::{Protocol, ReplyBuf};
 use crate::worker::Worker;
 
@@ -47,15 +46,30 @@ impl Batch {
 
 enum Entry {
     Running(Running),
+    /// A command that ended before an older one.
+    Ended(Ended),
     Encoded(Batch),
 }
 
-/// What came of looking at the oldest running command.
+impl Entry {
+    fn poll(&mut self, context: &mut Context<'_>) {
+        let Self::Running(running) = self else { return };
+        let Poll::Ready(outcome) = running.poll(context) else {
+            return;
+        };
+        let ended = std::mem::replace(self, Self::Encoded(Batch::default()));
+        if let Self::Running(running) = ended {
+            *self = Self::Ended(Ended { running, outcome });
+        }
+    }
+}
+
+/// A command that was in flight, and what it came to.
 pub(super) struct Ended {
     /// The command.
     pub(super) running: Running,
     /// Its outcome.
-    pub(super) outcome: Result<ReplyBuf, CommandError>,
+    pub(super) outcome: Outcome,
 }
 
 /// All replies of a connection that were not written yet.
@@ -95,12 +109,14 @@ impl Replies {
         if self.queue.is_empty() {
             return &mut self.ready;
         }
-        if matches!(self.queue.back(), Some(Entry::Running(_))) {
+        if !matches!(self.queue.back(), Some(Entry::Encoded(_))) {
             self.queue.push_back(Entry::Encoded(Batch::default()));
         }
         match self.queue.back_mut() {
             Some(Entry::Encoded(batch)) => batch,
-            Some(Entry::Running(_)) | None => unreachable!("an encoded batch was just pushed"),
+            Some(Entry::Running(_) | Entry::Ended(_)) | None => {
+                unreachable!("an encoded batch was just pushed")
+            }
         }
     }
 
@@ -110,19 +126,30 @@ impl Replies {
         self.queue.push_back(Entry::Running(running));
     }
 
-    /// Drives the oldest running command; ready with its outcome when it ended.
+    /// Drives the oldest command in flight; ready when it has ended.
     pub(super) fn poll_oldest(&mut self, context: &mut Context<'_>) -> Poll<Ended> {
-        let Some(Entry::Running(running)) = self.queue.front_mut() else {
-            return Poll::Pending;
-        };
-        let Poll::Ready(outcome) = running.future.as_mut().poll(context) else {
-            return Poll::Pending;
-        };
-        let Some(Entry::Running(running)) = self.queue.pop_front() else {
-            unreachable!("it was just looked at")
-        };
-        self.running_count -= 1;
-        Poll::Ready(Ended { running, outcome })
+        if let Some(entry) = self.queue.front_mut() {
+            entry.poll(context);
+        }
+        match self.queue.pop_front() {
+            Some(Entry::Ended(ended)) => {
+                self.running_count -= 1;
+                Poll::Ready(ended)
+            }
+            Some(entry) => {
+                self.queue.push_front(entry);
+                Poll::Pending
+            }
+            None => Poll::Pending,
+        }
+    }
+
+    /// Drives all commands in flight: they may hold the locks of their keys until they have found
+    /// their values, and must not do so while this connection waits for something else.
+    pub(super) fn poll_all(&mut self, context: &mut Context<'_>) {
+        for entry in &mut self.queue {
+            entry.poll(context);
+        }
     }
 
     /// Moves what was encoded behind a command that ended to what may go out. The ended command's
@@ -154,7 +181,7 @@ impl Replies {
     pub(super) fn memory_bytes(&self) -> usize {
         let queued = self.queue.iter().map(|entry| match entry {
             Entry::Encoded(batch) => batch.reply.memory_bytes(),
-            Entry::Running(_) => 0,
+            Entry::Running(_) | Entry::Ended(_) => 0,
         });
         self.ready.reply.memory_bytes() + queued.sum::<usize>()
     }

@@ -76,14 +76,28 @@ impl Connection {
         Poll::Pending
     }
 
-    fn note_input(&mut self, byte_count: usize) -> Result<(), Closed> {
+    /// Writes what the client is owed when the server stops: all that was started is answered.
+    pub(super) async fn wind_down(&mut self) -> Result<(), Closed> {
+        while self.replies.is_running() {
+            poll_fn(|context| {
+                if self.poll_ended(context) {
+                    return Poll::Ready(());
+                }
+                self.cx.store.end_of_turn();
+                Poll::Pending
+            })
+            .await;
+        }
+        self.flush().await
+    }
+
+    pub(super) fn note_input(&mut self, byte_count: usize) -> Result<(), Closed> {
         self.worker
             .stats
             .add(Metric::NetInputBytes, byte_count as u64);
         self.worker.stats.add(Metric::SocketReads, 1);
         let bytes_max = self.cx.shared.config.fast.query_bytes_max();
         if self.input.len() as u64 > bytes_max {
-            self.worker.stats.add(Metric::QueryLimitDisconnects, 1);
             return Err(Closed::QueryLimit);
         }
         Ok(())

@@ -31,6 +31,9 @@ pub(super) async fn run(shared: Arc<Shared>) {
         if sample_count == SAMPLES_PER_LOOK {
             sample_count = 0;
             look_at_clients(&shared, now_us);
+            if let Some(percent) = shared.loading_percent() {
+                tracing::info!("opening the store: {percent} %");
+            }
         }
     }
 }

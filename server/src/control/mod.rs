@@ -26,6 +26,8 @@ const STOP_WAIT: Duration = Duration::from_secs(5);
 
 /// What the control thread sends to a worker.
 pub enum Mail {
+    /// The store is open: attach to it.
+    Attach,
     /// A connection to serve.
     Serve(Accepted, Arc<Client>),
     /// Make everything durable and close the store; true where that succeeded.

@@ -12,7 +12,7 @@ const PERCENTILES: [(&str, u64); 3] = [("p50", 500), ("p99", 990), ("p99.9", 999
 
 pub(super) fn stats(cx: &Cx, lines: &mut Lines) {
     let totals = cx.shared.totals();
-    let store = cx.store.store().stats();
+    let store = cx.shared.store_stats();
     let rate = cx.shared.rates.mean();
     lines.field(
         "total_connections_received",

@@ -38,10 +38,7 @@ pub struct MemoryFigures {
 impl MemoryFigures {
     /// The figures now.
     pub fn take(shared: &Shared) -> Self {
-        let stats = shared
-            .store()
-            .map(|store| store.stats())
-            .unwrap_or_default();
+        let stats = shared.store_stats();
         let client_bytes = shared
             .clients
             .list()

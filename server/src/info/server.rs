@@ -101,7 +101,7 @@ pub(super) fn replication(cx: &Cx, lines: &mut Lines) {
     lines.field("master_failover_state", "no-failover");
     lines.field("master_replid", cx.shared.identity.replication_id());
     lines.field("master_replid2", "0".repeat(40));
-    lines.field("master_repl_offset", cx.store.store().stats().lsn_durable);
+    lines.field("master_repl_offset", cx.shared.store_stats().lsn_durable);
     lines.field("second_repl_offset", -1);
     lines.field("repl_backlog_active", 0);
     lines.field("repl_backlog_size", 0);

@@ -10,15 +10,20 @@ use crate::config::Setting;
 use crate::ratio::ratio;
 
 pub(super) fn persistence(cx: &Cx, lines: &mut Lines) {
-    let stats = cx.store.store().stats();
+    let stats = cx.shared.store_stats();
     let last_save_ms = stats
         .last_sync_unix_ms
         .max(cx.shared.identity.started_unix_ms);
     let outcome = if stats.latched { "err" } else { "ok" };
     let at_risk = stats.lsn_published.saturating_sub(stats.lsn_durable);
-    lines.field("loading", u8::from(stats.loading));
-    if stats.loading {
-        lines.field("loading_loaded_perc", stats.loading_percent);
+    match cx.shared.loading_percent() {
+        Some(percent) => {
+            lines.field("loading", 1);
+            let started_ms = cx.shared.identity.started_unix_ms;
+            lines.field("loading_start_time", started_ms / 1000);
+            lines.field("loading_loaded_perc", format_args!("{percent}.00"));
+        }
+        None => lines.field("loading", 0),
     }
     lines.field("async_loading", 0);
     lines.field("rdb_changes_since_last_save", at_risk);
@@ -54,7 +59,7 @@ pub(super) fn persistence(cx: &Cx, lines: &mut Lines) {
 }
 
 pub(super) fn device(cx: &Cx, lines: &mut Lines) {
-    let stats = cx.store.store().stats();
+    let stats = cx.shared.store_stats();
     for (name, value) in [
         ("device_bytes", stats.device_bytes),
         ("device_allocated_bytes", stats.device_allocated_bytes),
@@ -90,10 +95,13 @@ pub(super) fn device(cx: &Cx, lines: &mut Lines) {
 }
 
 pub(super) fn keyspace(cx: &Cx, lines: &mut Lines) {
+    let Some(store) = cx.store.attached() else {
+        return;
+    };
     for index in 0..cx.shared.database_count() {
-        let keys = cx.store.dbsize(Db(index));
+        let keys = store.dbsize(Db(index));
         if keys > 0 {
-            let expires = cx.store.expires(Db(index));
+            let expires = store.expires(Db(index));
             let value = format!("keys={keys},expires={expires},avg_ttl=0");
             lines.field(&format!("db{index}"), value);
         }

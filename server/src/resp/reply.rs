@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use cellar_storage::Snapshot;
+use cellar_storage::{Snapshot, StoreError};
 
 use super::{Protocol, SPLICE_BYTES_MIN, format_double};
 
@@ -54,6 +54,8 @@ pub struct ReplyBuf {
     protocol: Protocol,
     bytes: Vec<u8>,
     splices: Vec<Splice>,
+    /// Splices at the front whose values no longer hold their keys' locks.
+    pinned_count: usize,
 }
 
 impl ReplyBuf {
@@ -63,6 +65,7 @@ impl ReplyBuf {
             protocol,
             bytes: Vec::new(),
             splices: Vec::new(),
+            pinned_count: 0,
         }
     }
 
@@ -112,10 +115,7 @@ impl ReplyBuf {
             return self.bulk(&bytes);
         }
         self.header(b'$', bytes.len());
-        self.splices.push(Splice {
-            at: self.bytes.len(),
-            body: Body::Bytes(bytes),
-        });
+        self.push_splice(Body::Bytes(bytes));
         self.end_line();
     }
 
@@ -136,10 +136,7 @@ impl ReplyBuf {
         }
         self.header(b'$', (range.end - range.start) as usize);
         let body = Body::Snapshot(Box::new(snapshot), range);
-        self.splices.push(Splice {
-            at: self.bytes.len(),
-            body,
-        });
+        self.push_splice(body);
         self.end_line();
     }
 
@@ -258,6 +255,23 @@ impl ReplyBuf {
         self.header(b'|', len);
     }
 
+    /// Whether no value in it holds its key's lock.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pinned_count == self.splices.len()
+    }
+
+    /// Lets go of the locks that large values hold until their pages are pinned: no lock may wait
+    /// for a socket, or for a later command of the same connection.
+    pub(crate) async fn pin_values(&mut self) -> Result<(), StoreError> {
+        while let Some(splice) = self.splices.get_mut(self.pinned_count) {
+            if let Body::Snapshot(snapshot, range) = &mut splice.body {
+                snapshot.pin(range.clone()).await?;
+            }
+            self.pinned_count += 1;
+        }
+        Ok(())
+    }
+
     /// Appends bytes that are encoded already.
     pub fn raw(&mut self, encoded: &[u8]) {
         self.bytes.extend_from_slice(encoded);
@@ -275,6 +289,9 @@ impl ReplyBuf {
             }
         }
         let base = self.bytes.len();
+        if self.is_pinned() {
+            self.pinned_count += other.pinned_count;
+        }
         self.bytes.extend_from_slice(&other.bytes);
         self.splices
             .extend(other.splices.drain(..).map(|mut splice| {
@@ -295,6 +312,7 @@ impl ReplyBuf {
 
     /// Takes the bodies out, to be written between the encoded bytes.
     pub(crate) fn take_splices(&mut self) -> Vec<Splice> {
+        self.pinned_count = 0;
         std::mem::take(&mut self.splices)
     }
 
@@ -341,12 +359,25 @@ impl ReplyBuf {
     pub fn truncate(&mut self, mark: ReplyMark) {
         self.bytes.truncate(mark.bytes);
         self.splices.truncate(mark.splices);
+        self.pinned_count = self.pinned_count.min(mark.splices);
     }
 
     /// Forgets everything and keeps the room.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.splices.clear();
+        self.pinned_count = 0;
+    }
+
+    fn push_splice(&mut self, body: Body) {
+        // a buffer in memory holds no lock
+        if self.is_pinned() && matches!(body, Body::Bytes(_)) {
+            self.pinned_count += 1;
+        }
+        self.splices.push(Splice {
+            at: self.bytes.len(),
+            body,
+        });
     }
 
     fn header(&mut self, kind: u8, len: usize) {

@@ -9,6 +9,10 @@ use super::{Finding, SourceFile, assert_none, files, root};
 
 const READING_ORDER: &str = "docs/README.md";
 
+/// Its table of INFO fields is compared with the code that writes them.
+const OPERATIONS: &str = "docs/operations.md";
+const INFO_SOURCES: &str = "server/src/info/";
+
 /// Paths of somebody's machine, split so that this file does not contain them.
 const MACHINE_PATHS: [&str; 3] = [
     concat!("/wo", "rk/"),
@@ -78,6 +82,37 @@ fn nothing_names_a_machine_or_a_registry() {
             }
         }
     }
+    assert_none(&findings);
+}
+
+#[test]
+fn the_fields_to_watch_are_in_info() {
+    let sources = files();
+    let page = sources
+        .iter()
+        .find(|file| file.path == OPERATIONS)
+        .expect("the page is there");
+    let info: String = sources
+        .iter()
+        .filter(|file| file.path.starts_with(INFO_SOURCES))
+        .map(|file| file.text.as_str())
+        .collect();
+    let mut findings = Vec::new();
+    let mut field_count = 0;
+    for (number, line) in page
+        .numbered_lines()
+        .filter(|(_, line)| line.starts_with("| `"))
+    {
+        let cell = line.split('|').nth(1).unwrap_or_default();
+        for field in cell.split('`').skip(1).step_by(2) {
+            field_count += 1;
+            if !info.contains(&format!("\"{field}\"")) {
+                let advice = format!("INFO has no `{field}`");
+                findings.push(Finding::new(OPERATIONS, number, advice));
+            }
+        }
+    }
+    assert!(field_count > 10, "only {field_count} fields found");
     assert_none(&findings);
 }
 

@@ -1,6 +1,7 @@
 //! CRC32C as the format uses it. Owns the seeds that bind a record to one life of one segment and
 //! to its place there; must never be taken for protection against an adversary.
 
+use super::segment::StoreId;
 use crate::units::Generation;
 
 /// Bound to one generation of a segment.
@@ -12,12 +13,14 @@ pub struct GenerationSeed(u32);
 pub struct RecordSeed(u32);
 
 impl GenerationSeed {
-    /// CRC32C of epoch (4 bytes), segment (4 bytes) and opening LSN (8 bytes).
-    pub fn new(generation: Generation) -> Self {
-        let mut bytes = [0; 16];
-        bytes[..4].copy_from_slice(&generation.epoch.to_le_bytes());
-        bytes[4..8].copy_from_slice(&generation.segment.get().to_le_bytes());
-        bytes[8..].copy_from_slice(&generation.opening_lsn.get().to_le_bytes());
+    /// CRC32C of the store's id (16 bytes), epoch (4 bytes), segment (4 bytes) and opening LSN (8
+    /// bytes): what another store left on a device never verifies either.
+    pub fn new(store: StoreId, generation: Generation) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..16].copy_from_slice(store.get());
+        bytes[16..20].copy_from_slice(&generation.epoch.to_le_bytes());
+        bytes[20..24].copy_from_slice(&generation.segment.get().to_le_bytes());
+        bytes[24..].copy_from_slice(&generation.opening_lsn.get().to_le_bytes());
         Self(crc32c::crc32c(&bytes))
     }
 

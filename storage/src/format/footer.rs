@@ -160,7 +160,7 @@ impl Footer {
                 found: bytes.len(),
             });
         }
-        let seed = GenerationSeed::new(self.generation).get();
+        let seed = GenerationSeed::new(self.store, self.generation).get();
         if crc32c::crc32c_append(seed, bytes) != self.entries_crc {
             return Err(FormatError::Checksum);
         }

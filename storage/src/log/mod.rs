@@ -252,12 +252,13 @@ impl Log {
             opening_lsn: opening,
         };
         let life = self.segments.get(segment);
-        life.begin_life(generation, Stream::Hot);
+        let seed = GenerationSeed::new(self.shape.store, generation);
+        life.begin_life(generation, seed, Stream::Hot);
         let image = &self.images[number];
         self.write_header(image, generation);
         life.set_buffer(Some(number));
         flush.open(number, segment, opening);
-        image.open(segment, opening, GenerationSeed::new(generation));
+        image.open(segment, opening, seed);
         self.current.store(number, Ordering::SeqCst);
         self.room.notify_waiters();
     }

@@ -36,7 +36,7 @@ impl Life {
     }
 
     pub(super) fn seed(&self) -> GenerationSeed {
-        GenerationSeed::new(self.header.generation)
+        GenerationSeed::new(self.header.store, self.header.generation)
     }
 
     pub(super) fn is_hot(&self) -> bool {
@@ -177,6 +177,7 @@ impl Survey {
                 life.segment(),
                 Found::Sealed {
                     generation,
+                    seed: life.seed(),
                     stream,
                     sealed_lsn,
                 },

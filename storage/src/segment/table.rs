@@ -104,11 +104,11 @@ impl Segment {
         self.sealed_lsn.store(lsn.get(), Ordering::Release);
     }
 
-    /// Starts a life: the generation fixes the checksum seed of all its records.
-    pub(crate) fn begin_life(&self, generation: Generation, stream: Stream) {
+    /// Starts a life. `seed` is its generation's, for the checksums of all its records.
+    pub(crate) fn begin_life(&self, generation: Generation, seed: GenerationSeed, stream: Stream) {
         self.epoch.store(generation.epoch, Ordering::Release);
         self.opening_lsn.store(generation.opening_lsn.get(), Ordering::Release);
-        self.seed.store(GenerationSeed::new(generation).get(), Ordering::Release);
+        self.seed.store(seed.get(), Ordering::Release);
         self.cold.store(u8::from(stream == Stream::Cold), Ordering::Release);
         self.sealed_lsn.store(u64::MAX, Ordering::Release);
         self.set_state(State::Open);
@@ -146,7 +146,7 @@ pub(crate) enum Found {
     /// It holds nothing, and its place exists.
     Free,
     /// It is in use.
-    Sealed { generation: Generation, stream: Stream, sealed_lsn: Lsn },
+    Sealed { generation: Generation, seed: GenerationSeed, stream: Stream, sealed_lsn: Lsn },
     /// Nobody knows what it holds: in use, and never a victim.
     Damaged,
 }
@@ -349,10 +349,10 @@ impl SegmentTable {
                     self.free.lock().unallocated[usize::from(device.get())].push_back(segment);
                 }
                 Found::Free => self.put_allocated(segment),
-                Found::Sealed { generation, stream, sealed_lsn } => {
+                Found::Sealed { generation, seed, stream, sealed_lsn } => {
                     self.claim();
                     let life = self.get(segment);
-                    life.begin_life(generation, stream);
+                    life.begin_life(generation, seed, stream);
                     life.set_sealed_lsn(sealed_lsn);
                     life.set_state(State::Sealed);
                 }
@@ -412,7 +412,12 @@ mod tests {
         let table = SegmentTable::new(&[3, 2]);
         let generation =
             Generation { epoch: 2, segment: SegmentNumber::new(1), opening_lsn: Lsn::new(64) };
-        let sealed = Found::Sealed { generation, stream: Stream::Cold, sealed_lsn: Lsn::new(96) };
+        let sealed = Found::Sealed {
+            generation,
+            seed: GenerationSeed::restore(7),
+            stream: Stream::Cold,
+            sealed_lsn: Lsn::new(96),
+        };
         table.restore(&[
             Found::Unallocated,
             sealed,

@@ -40,7 +40,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
         .doc("1.0.0", "Counts the keys of the database.", "O(1)")
         .tips(&["request_policy:all_shards", "response_policy:agg_sum"]),
     CommandSpec::new("debug", -2, GROUP, Handler::Wait(debug::debug))
-        .flags(&[Admin, Noscript, Loading, Stale], &[])
+        .flags(&[Admin, Noscript, Stale], &[])
         .syntax("subcommand [argument ...]")
         .doc("1.0.0", "What tests drive.", "Depends on subcommand."),
     CommandSpec::new("flushall", -1, GROUP, Handler::Wait(server::flushall))

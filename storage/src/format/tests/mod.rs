@@ -21,7 +21,7 @@ pub(super) fn generation() -> Generation {
 }
 
 pub(super) fn seed() -> RecordSeed {
-    GenerationSeed::new(generation()).at(4096)
+    GenerationSeed::new(STORE, generation()).at(4096)
 }
 
 pub(super) fn encoded(draft: &RecordDraft<'_>) -> Vec<u8> {
@@ -76,7 +76,7 @@ pub(super) fn footer(entries: &[u8]) -> Footer {
         end_lsn: Lsn::new(0x0108_0000),
         durable_lsn: Lsn::new(0x00ff_0000),
         entry_count: (entries.len() / ENTRY_BYTES) as u32,
-        entries_crc: crc32c::crc32c_append(GenerationSeed::new(generation()).get(), entries),
+        entries_crc: crc32c::crc32c_append(GenerationSeed::new(STORE, generation()).get(), entries),
         body_end: 8192,
         map_offset: Some(4192),
     }

@@ -101,7 +101,7 @@ fn a_record_verifies_only_in_its_place_and_generation() {
     let other = |change: fn(&mut Generation)| {
         let mut generation = generation();
         change(&mut generation);
-        Record::decode(&bytes, GenerationSeed::new(generation).at(4096))
+        Record::decode(&bytes, GenerationSeed::new(STORE, generation).at(4096))
     };
     assert_eq!(other(|_| {}), Record::decode(&bytes, seed()));
     assert_eq!(
@@ -116,7 +116,9 @@ fn a_record_verifies_only_in_its_place_and_generation() {
         other(|generation| generation.opening_lsn = Lsn::new(0)),
         Err(FormatError::Checksum)
     );
-    let elsewhere = GenerationSeed::new(generation()).at(4096 + 32);
+    let foreign = GenerationSeed::new(StoreId::new([9; 16]), generation()).at(4096);
+    assert_eq!(Record::decode(&bytes, foreign), Err(FormatError::Checksum));
+    let elsewhere = GenerationSeed::new(STORE, generation()).at(4096 + 32);
     assert_eq!(
         Record::decode(&bytes, elsewhere),
         Err(FormatError::Checksum)
@@ -127,7 +129,7 @@ fn a_record_verifies_only_in_its_place_and_generation() {
 fn a_resealed_record_moved_and_nothing_else_changed() {
     let mut bytes = encoded(&put());
     let before = bytes.clone();
-    let new_place = GenerationSeed::new(Generation::default()).at(8192);
+    let new_place = GenerationSeed::new(STORE, Generation::default()).at(8192);
     reseal(&mut bytes, seed(), new_place).unwrap();
     assert_eq!(Record::decode(&bytes, seed()), Err(FormatError::Checksum));
     let (moved, original) = (

@@ -234,7 +234,7 @@ impl<'a> Segment<'a> {
     }
 
     fn seed(&self) -> GenerationSeed {
-        GenerationSeed::new(self.header.generation)
+        GenerationSeed::new(self.header.store, self.header.generation)
     }
 
     fn add(&mut self, draft: &RecordDraft<'_>, id: [u8; 12], detail: Option<EntryDetail>) {
@@ -254,7 +254,7 @@ impl<'a> Segment<'a> {
         draft.encode_into(
             target,
             lsn,
-            GenerationSeed::new(self.header.generation).at(offset),
+            GenerationSeed::new(self.header.store, self.header.generation).at(offset),
         );
         self.offset += bytes;
         if let Some(detail) = detail {
