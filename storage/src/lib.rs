@@ -1,1 +1,60 @@
-//! x
+//! The storage engine of Cellar: values on a device, in one shared, ordered, append-only log.
+//!
+//! ```text
+//!            Handle (a worker's)                                   Store (all workers')
+//!   write    batch -> Prepared -> bucket locks -> reserve ------>  Log: write buffers, rounds
+//!                                  copy, put, publish       \        | flush units, group commit
+//!   read     lookup (pins) -> write buffer? cache? -> Fetch  \       v
+//!                                                 \           Index    Device (Channel a worker)
+//!   clean    victim -> live records -> ColdLog --- relocate --^        ^
+//!   recover  superblocks -> young records -> summaries -> Index -------+
+//! ```
+//!
+//! Threads: a `Handle` and all its reads and writes stay on one worker; `Store`, `Log`, `Index` and
+//! the tables are shared. Operations on a device end in callbacks on the worker that submitted them.
+//! The rules that hold all this together are those of `docs/architecture.md`.
+//!
+//! Owns everything on the device. Must never know a socket, RESP or a command.
+
+mod cache;
+mod cleaner;
+pub mod clock;
+mod cold;
+mod database;
+pub mod device;
+mod error;
+mod expiry;
+pub mod format;
+mod handle;
+mod lock;
+mod log;
+mod options;
+mod paged;
+mod place;
+mod read;
+mod recovery;
+mod segment;
+mod stats;
+mod store;
+pub mod units;
+mod upkeep;
+mod value;
+mod worker;
+mod write;
+
+pub use clock::{Clock, SystemClock};
+pub use database::Db;
+pub use device::Device;
+pub use error::{OpenError, StoreError};
+pub use handle::{Handle, KeyLocks};
+pub use options::{
+    AppendFsync, DATABASE_COUNT_MAX, INLINE_BYTES_MAX, KEY_BYTES_MAX, SEGMENT_BYTES_DEFAULT,
+    SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, StoreOptions, VALUE_BYTES_MAX,
+};
+pub use read::Read;
+pub use recovery::Progress;
+pub use stats::StoreStats;
+pub use store::Store;
+pub use units::Lsn;
+pub use value::{Encoding, Lookup, Peek, Snapshot, ValueType};
+pub use write::{Attempt, Outcome, WriteBatch};

@@ -1,0 +1,73 @@
+//! Bytes per key, and what comes back after deletes: the index's own accounting against the
+//! system's. Alone in its process, which is what the system accounts for.
+#![cfg(all(target_os = "linux", not(miri)))]
+
+use cellar_index::{Entry, Hasher, Identity, Index};
+
+const ENTRY: Entry = Entry {
+    location: 1,
+    length_class: 2,
+    value_type: 0,
+    database: 0,
+    referenced: false,
+    expiry_s: 1_900_000_000,
+};
+
+fn id(number: u32) -> Identity {
+    Hasher::new([5; 16]).key(0, &number.to_le_bytes())
+}
+
+fn put(index: &Index, number: u32) -> bool {
+    let id = id(number);
+    let mut lock = index.lock(id);
+    lock.ensure_room(id).is_ok() && lock.put(id, ENTRY).is_none()
+}
+
+/// Bytes of this process that are in memory.
+fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux has /proc");
+    let pages = statm
+        .split(' ')
+        .nth(1)
+        .expect("the second field is resident pages");
+    pages.parse::<u64>().expect("a number") * 4096
+}
+
+#[test]
+fn a_million_keys_take_at_most_32_bytes_each_and_go_back() {
+    const KEYS: u32 = 1_000_000;
+    /// Two free pieces of 2 MiB and their tables in each of two arenas.
+    const KEPT_BYTES: u64 = (8 << 20) + (32 << 10);
+    /// What the test itself and the allocator may take meanwhile.
+    const TOLERANCE: u64 = 4 << 20;
+    let resident_before = resident_bytes();
+    let index = Index::new(0).expect("addresses are to be had");
+    let empty_bytes = index.bytes().total;
+    assert!(empty_bytes <= 8 << 20);
+    for number in 0..KEYS {
+        assert!(put(&index, number));
+    }
+    let bytes = index.bytes();
+    assert_eq!(index.len(), u64::from(KEYS));
+    assert!(bytes.total <= u64::from(KEYS) * 32, "{bytes:?}");
+    assert_eq!(
+        bytes.total,
+        bytes.buckets + bytes.overflow + bytes.directory + bytes.free
+    );
+    let resident = resident_bytes() - resident_before;
+    assert!(
+        resident <= bytes.total + TOLERANCE,
+        "{resident} resident, {bytes:?}"
+    );
+
+    for number in 0..KEYS {
+        assert_eq!(index.lock(id(number)).remove(id(number)), Some(ENTRY));
+    }
+    let bytes = index.bytes();
+    assert!(bytes.total <= empty_bytes + KEPT_BYTES, "{bytes:?}");
+    let resident = resident_bytes() - resident_before;
+    assert!(
+        resident <= bytes.total + TOLERANCE,
+        "{resident} resident, {bytes:?}"
+    );
+}

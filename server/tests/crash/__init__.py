@@ -1,0 +1,1 @@
+"""The crash test: load, kill -9, verdict."""

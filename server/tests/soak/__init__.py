@@ -1,0 +1,1 @@
+"""Loads, verifies and churns a running server with values that follow from key and version."""

@@ -1,0 +1,73 @@
+//! The value cache: records in DRAM, under a budget, by place and life.
+//!
+//! What is at a place in one life of a segment never changes, so nothing is ever invalidated: what
+//! was overwritten ages out. The policy is S3-FIFO-like, resistant to scans (crate `quick_cache`).
+
+use quick_cache::sync::Cache;
+use quick_cache::{DefaultHashBuilder, Weighter};
+
+use crate::read::StoredRecord;
+use crate::units::{Location, Lsn};
+
+/// A place in one life of its segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CacheKey {
+    pub(crate) at: Location,
+    pub(crate) opening: Lsn,
+}
+
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<CacheKey, StoredRecord> for ByBytes {
+    fn weight(&self, _: &CacheKey, record: &StoredRecord) -> u64 {
+        record.weight()
+    }
+}
+
+/// The records that are kept in DRAM.
+pub(crate) struct ValueCache {
+    cache: Cache<CacheKey, StoredRecord, ByBytes, DefaultHashBuilder>,
+}
+
+/// For the cache's first sizing: values of the size that the store is made for.
+const RECORD_BYTES_TYPICAL: u64 = 2 << 10;
+
+impl ValueCache {
+    /// A cache of at most `bytes_max` bytes, its own overhead included.
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        let items = usize::try_from(bytes_max / RECORD_BYTES_TYPICAL).expect("fits a machine");
+        Self {
+            cache: Cache::with_weighter(items.max(1), bytes_max, ByBytes),
+        }
+    }
+
+    pub(crate) fn get(&self, key: CacheKey) -> Option<StoredRecord> {
+        self.cache.get(&key)
+    }
+
+    /// Keeps a copy of the record in memory of its own, if the policy wants it.
+    pub(crate) fn insert(&self, key: CacheKey, record: &StoredRecord) {
+        if self.cache.capacity() > 0 {
+            self.cache.insert(key, record.compact());
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.cache.weight()
+    }
+
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.cache.capacity()
+    }
+
+    pub(crate) fn set_bytes_max(&self, bytes_max: u64) {
+        if self.cache.capacity() != bytes_max {
+            self.cache.set_capacity(bytes_max);
+        }
+    }
+
+    pub(crate) fn item_count(&self) -> usize {
+        self.cache.len()
+    }
+}

@@ -1,0 +1,92 @@
+//! Freeing: when nothing can lead to a victim any more, on no path, after no crash.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::cold::ColdJob;
+use crate::device::{BufferSlice, DeviceError, WriteSync};
+use crate::error::StoreError;
+use crate::format::{SegmentHeader, SegmentState};
+use crate::units::SegmentNumber;
+use crate::worker::Worker;
+
+/// How often pins are looked at while readers still hold a victim.
+const PIN_INTERVAL_US: u64 = 1_000;
+
+/// Frees victims out of which everything live was moved.
+pub(crate) async fn free(worker: &Rc<Worker>, victims: &[SegmentNumber]) -> Result<(), StoreError> {
+    let store = worker.store();
+    let judged_at = store.log().tail();
+    write_cold(worker).await?;
+    for channel in worker.channels() {
+        let flushed = channel.flush().await;
+        latch_on_error(worker, flushed)?;
+    }
+    worker.wait_durable(judged_at).await?;
+    for victim in victims {
+        while store.pins().any(*victim) {
+            store.clock().sleep(PIN_INTERVAL_US).await;
+        }
+        write_free_mark(worker, *victim).await?;
+        store.segments().put_freed(*victim);
+        store
+            .counters()
+            .cleaner_freed_bytes
+            .add(u64::from(store.segment_bytes()));
+        store.prepare_log();
+    }
+    Ok(())
+}
+
+/// Writes what the cold log holds and has not written; a full segment is sealed by it.
+pub(crate) async fn write_cold(worker: &Rc<Worker>) -> Result<(), StoreError> {
+    let cold = worker.store().cold();
+    while let Some(job) = cold.take_job() {
+        write_job(worker, job, WriteSync::None).await?;
+        if job.fills {
+            let flushed = worker.place(job.segment).0.flush().await;
+            latch_on_error(worker, flushed)?;
+            write_job(worker, cold.footer_job(&job), WriteSync::Durable).await?;
+            cold.complete(&job);
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+async fn write_job(worker: &Rc<Worker>, job: ColdJob, sync: WriteSync) -> Result<(), StoreError> {
+    let (channel, start) = worker.place(job.segment);
+    let buffer = Arc::clone(worker.store().cold().image(job.image).buffer());
+    let from = job.offset as usize;
+    let slice = BufferSlice::new(buffer, from..from + job.bytes as usize);
+    let written = channel.write(start + u64::from(job.offset), slice, sync).await;
+    latch_on_error(worker, written)
+}
+
+/// A failed write or flush of the cleaner is one of the store.
+fn latch_on_error<T>(worker: &Rc<Worker>, done: Result<T, DeviceError>) -> Result<T, StoreError> {
+    done.map_err(|error| {
+        worker.store().log().latch(&error);
+        StoreError::Latched
+    })
+}
+
+async fn write_free_mark(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(), StoreError> {
+    let store = worker.store();
+    let life = store.segments().get(victim);
+    let header = SegmentHeader {
+        store: store.store_id(),
+        device: store.segments().place(victim).0,
+        generation: life.generation(victim),
+        state: SegmentState::Free,
+        stream: life.stream(),
+        durable_lsn: store.durable_lsn(),
+        cut_lsn: None,
+    };
+    let (channel, start) = worker.place(victim);
+    let bytes = header.encode();
+    let mut buffer = channel.buffer(bytes.len());
+    buffer.copy_from_slice(&bytes);
+    let written = channel.write_buffer(start, buffer, WriteSync::Durable).await;
+    latch_on_error(worker, written).map(|_| ())
+}

@@ -1,0 +1,286 @@
+//! Relocation: a victim's live records move to the cold log.
+//!
+//! What may be live is found from the summary, before anything of the records is read. A record moves
+//! under its bucket's lock, if it still is what the index leads to; it keeps its LSN.
+
+use std::rc::Rc;
+
+use bytes::Bytes;
+use cellar_index::{Entry, Identity};
+
+use crate::cleaner::free::write_cold;
+use crate::cold::ColdPlace;
+use crate::error::StoreError;
+use crate::expiry::{Deadline, deadline};
+use crate::format::{
+    ENTRY_BYTES, EntryDetail, FOOTER_BYTES, Footer, Record, SummaryEntry, class_of, live_bytes,
+    reseal,
+};
+use crate::place;
+use crate::segment::shadow_bytes;
+use crate::units::{Extent, Location, Lsn, SegmentNumber, UNIT_BYTES};
+use crate::worker::Worker;
+
+/// One read takes live records that lie within this much of the device.
+const READ_BYTES_MAX: u32 = 128 << 10;
+/// Records seen to before the executor gets a turn: about 50 us.
+const RECORDS_PER_TURN: usize = 64;
+
+/// Moves all that is live out of a segment. After it nothing leads into the segment.
+pub(crate) async fn relocate(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(), StoreError> {
+    let entries = read_summary(worker, victim).await?;
+    // Segments are only freed by this task, so the oldest stays the oldest through the turn.
+    let oldest = worker.store().oldest_opening(Some(victim));
+    let mut live = Vec::new();
+    for (turn, entry) in entries.into_iter().enumerate() {
+        if may_be_live(worker, victim, oldest, &entry) {
+            live.push(entry);
+        }
+        if turn % RECORDS_PER_TURN == RECORDS_PER_TURN - 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+    live.sort_unstable_by_key(|entry| entry.offset);
+    let mut rest = live.as_slice();
+    while let Some(first) = rest.first() {
+        let fits =
+            |entry: &&SummaryEntry| entry.offset + entry.bytes <= first.offset + READ_BYTES_MAX;
+        let (run, after) = rest.split_at(rest.iter().take_while(fits).count());
+        move_run(worker, victim, run).await?;
+        rest = after;
+    }
+    worker.store().counters().cleaner_segments.add(1);
+    Ok(())
+}
+
+/// The summary of a sealed segment, in the order of the records.
+async fn read_summary(
+    worker: &Rc<Worker>,
+    victim: SegmentNumber,
+) -> Result<Vec<SummaryEntry>, StoreError> {
+    let store = worker.store();
+    let segment_bytes = store.segment_bytes();
+    let footer_at = u64::from(segment_bytes) - FOOTER_BYTES as u64;
+    let bytes = read(worker, victim, footer_at, FOOTER_BYTES).await?;
+    let corrupt = |offset: u64, bytes: usize| store.corrupt(victim, offset, bytes as u64);
+    let footer = Footer::decode(&bytes, store.store_id(), segment_bytes)
+        .ok()
+        .filter(|footer| footer.generation == store.segments().get(victim).generation(victim))
+        .ok_or_else(|| corrupt(footer_at, FOOTER_BYTES))?;
+    let extent = footer.entries_extent(segment_bytes);
+    let length = footer.entry_count as usize * ENTRY_BYTES;
+    if length == 0 {
+        return Ok(Vec::new());
+    }
+    let bytes = read(worker, victim, extent.offset, length).await?;
+    let entries = footer
+        .verify_entries(&bytes)
+        .and_then(Iterator::collect);
+    let mut entries: Vec<_> = entries.map_err(|_| corrupt(extent.offset, length))?;
+    entries.reverse();
+    Ok(entries)
+}
+
+/// Reads a range of a segment, whatever its alignment.
+async fn read(
+    worker: &Rc<Worker>,
+    segment: SegmentNumber,
+    offset: u64,
+    bytes: usize,
+) -> Result<Bytes, StoreError> {
+    let (channel, start) = worker.place(segment);
+    let wanted = Extent {
+        offset: start + offset,
+        bytes: bytes as u64,
+    };
+    let extent = wanted.aligned_to(worker.store().block_bytes(segment));
+    let buffer = channel.buffer(usize::try_from(extent.bytes).expect("within a segment"));
+    let buffer = channel.read(extent.offset, buffer).await?;
+    let skip = usize::try_from(wanted.offset - extent.offset).expect("within a block");
+    Ok(buffer.into_bytes(skip..skip + bytes))
+}
+
+fn identity_of(entry: &SummaryEntry) -> Option<Identity> {
+    Identity::from_bytes(*entry.identity.get())
+}
+
+/// Whether a record may have to be moved. What is dead for certain is seen to here: entries of dead
+/// databases go, expired keys get their tombstones.
+fn may_be_live(
+    worker: &Rc<Worker>,
+    victim: SegmentNumber,
+    oldest: Lsn,
+    entry: &SummaryEntry,
+) -> bool {
+    let store = worker.store();
+    let at = store.location(victim, entry.offset);
+    let Some(identity) = identity_of(entry) else {
+        return false;
+    };
+    match entry.detail {
+        EntryDetail::Put { .. } | EntryDetail::Page { .. } => {
+            let Some(found) = store.index().lookup(identity) else {
+                return false;
+            };
+            place::of(&found) == at && !is_given_up(worker, identity, &found)
+        }
+        EntryDetail::Tombstone => {
+            // Needed while another segment may hold an older version of its key: one that was
+            // opened at or below the tombstone's LSN. A flushed database needs none.
+            oldest <= entry.lsn
+                && store.databases().handle_of(entry.database).is_some()
+                && store.index().lookup(identity).is_none()
+        }
+        EntryDetail::Map => store.map_location() == Some(at),
+        EntryDetail::Batch => false,
+    }
+}
+
+/// Removes the entry of a flushed database or of an expired key: true if it went.
+fn is_given_up(worker: &Rc<Worker>, identity: Identity, found: &Entry) -> bool {
+    let store = worker.store();
+    if !store.databases().is_handle_current(found.database) {
+        return worker.forget_dead(identity, found);
+    }
+    if deadline(found, store.clock().unix_ms()) != Deadline::Passed {
+        return false;
+    }
+    let database = store.databases().by_handle(found.database);
+    database.is_some_and(|db| worker.remove_expired(identity, db, place::of(found)))
+}
+
+/// Reads a run of records and moves each.
+async fn move_run(
+    worker: &Rc<Worker>,
+    victim: SegmentNumber,
+    run: &[SummaryEntry],
+) -> Result<(), StoreError> {
+    let (Some(first), Some(last)) = (run.first(), run.last()) else {
+        return Ok(());
+    };
+    let length = (last.offset + last.bytes - first.offset) as usize;
+    let bytes = read(worker, victim, u64::from(first.offset), length).await?;
+    for (turn, entry) in run.iter().enumerate() {
+        let from = (entry.offset - first.offset) as usize;
+        let record = &bytes[from..from + entry.bytes as usize];
+        move_record(worker, victim, entry, record).await?;
+        if turn % RECORDS_PER_TURN == RECORDS_PER_TURN - 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+    Ok(())
+}
+
+async fn move_record(
+    worker: &Rc<Worker>,
+    victim: SegmentNumber,
+    entry: &SummaryEntry,
+    record: &[u8],
+) -> Result<(), StoreError> {
+    let store = worker.store();
+    let from = store.segments().get(victim).seed().at(entry.offset);
+    if Record::decode(record, from).is_err() {
+        return Err(store.corrupt(victim, u64::from(entry.offset), u64::from(entry.bytes)));
+    }
+    let Some(identity) = identity_of(entry) else {
+        return Ok(());
+    };
+    loop {
+        let mut lock = store.index().lock(identity);
+        let found = lock.find(identity);
+        let old = store.location(victim, entry.offset);
+        let still_live = match entry.detail {
+            EntryDetail::Put { .. } | EntryDetail::Page { .. } => {
+                found.is_some_and(|found| place::of(&found) == old)
+            }
+            EntryDetail::Tombstone => found.is_none(),
+            EntryDetail::Map => store.map_location() == Some(old),
+            EntryDetail::Batch => false,
+        };
+        if !still_live {
+            return Ok(());
+        }
+        if let Some(at) = store.cold().reserve(entry.bytes) {
+            let new = copy(worker, at, entry, (record, from));
+            match found {
+                Some(found) => {
+                    let location = place::field(new, place::is_root(&found));
+                    lock.put(identity, Entry { location, ..found });
+                    store.move_live(old, new, &found);
+                }
+                None => move_unindexed(worker, entry, old, new),
+            }
+            store
+                .counters()
+                .cleaner_relocated_bytes
+                .add(u64::from(entry.bytes));
+            return Ok(());
+        }
+        drop(lock);
+        write_cold(worker).await?;
+        open_cold(worker).await?;
+    }
+}
+
+/// Accounts for a tombstone or a map record that moved.
+fn move_unindexed(worker: &Rc<Worker>, entry: &SummaryEntry, old: Location, new: Location) {
+    let store = worker.store();
+    let segment = store.split(new).0;
+    match entry.detail {
+        EntryDetail::Map => {
+            if store.move_map_location(old, new) {
+                let bytes = i64::from(live_bytes(class_of(entry.bytes)));
+                store.segments().add_live(segment, bytes);
+                store.segments().add_live(store.split(old).0, -bytes);
+            }
+        }
+        EntryDetail::Tombstone
+        | EntryDetail::Put { .. }
+        | EntryDetail::Page { .. }
+        | EntryDetail::Batch => {
+            store.segments().add_shadow(segment, shadow_bytes(entry.bytes));
+        }
+    }
+}
+
+/// Copies a record to its cold place: the same but for the seal.
+fn copy(
+    worker: &Rc<Worker>,
+    at: ColdPlace,
+    entry: &SummaryEntry,
+    (record, from): (&[u8], crate::format::RecordSeed),
+) -> Location {
+    let cold = worker.store().cold();
+    let image = cold.image(at.image);
+    let mut record = record.to_vec();
+    reseal(&mut record, from, image.seed().at(at.place.offset)).expect("it was verified just now");
+    image.write(at.place.offset, &record);
+    cold.write_summary(
+        at,
+        &SummaryEntry {
+            offset: at.place.offset,
+            ..*entry
+        },
+    );
+    worker.store().location(at.segment, at.place.offset)
+}
+
+/// Opens the next cold segment from the cleaner's reserve.
+async fn open_cold(worker: &Rc<Worker>) -> Result<(), StoreError> {
+    let store = worker.store();
+    if store.cold().is_open() {
+        return Ok(());
+    }
+    let durable = store.durable_lsn();
+    let segment = store
+        .segments()
+        .take_fresh(durable)
+        .ok_or(StoreError::OutOfSpace)?;
+    while !store.cold().open(segment, durable) {
+        // A reader is copying from the image; it does not wait for anything.
+        tokio::task::yield_now().await;
+    }
+    Ok(())
+}
+
+const _: () = assert!(READ_BYTES_MAX.is_multiple_of(UNIT_BYTES));

@@ -1,0 +1,90 @@
+//! What a record says about its value. Owns the stored numbers of types and encodings, which are
+//! frozen; what they mean is the server's business.
+
+use super::error::FormatError;
+
+/// The type of a key's value, as Redis's TYPE names it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum ValueType {
+    /// A string.
+    #[default]
+    String = 0,
+    /// A list.
+    List = 1,
+    /// A set.
+    Set = 2,
+    /// A sorted set.
+    SortedSet = 3,
+    /// A hash.
+    Hash = 4,
+    /// A stream.
+    Stream = 5,
+}
+
+impl ValueType {
+    const ALL: [Self; 6] = [
+        Self::String,
+        Self::List,
+        Self::Set,
+        Self::SortedSet,
+        Self::Hash,
+        Self::Stream,
+    ];
+
+    /// Its stored number.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The type with this number.
+    pub fn decode(code: u8) -> Result<Self, FormatError> {
+        let found = Self::ALL.get(usize::from(code)).copied();
+        found.ok_or(FormatError::Malformed {
+            field: "value_type",
+        })
+    }
+}
+
+/// How a value is held, as far as a user sees it (OBJECT ENCODING).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Encoding {
+    /// Plain bytes.
+    #[default]
+    Raw = 0,
+    /// The decimal form of an integer.
+    Int = 1,
+    /// A short string.
+    Embstr = 2,
+}
+
+impl Encoding {
+    const ALL: [Self; 3] = [Self::Raw, Self::Int, Self::Embstr];
+
+    /// Its stored number.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The encoding with this number.
+    pub fn decode(code: u8) -> Result<Self, FormatError> {
+        let found = Self::ALL.get(usize::from(code)).copied();
+        found.ok_or(FormatError::Malformed { field: "encoding" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_numbers_come_back_and_others_are_refused() {
+        for code in 0..=u8::MAX {
+            assert_eq!(ValueType::decode(code).is_ok(), code < 6);
+            assert!(ValueType::decode(code).is_ok_and(|value| value.code() == code) || code >= 6);
+            assert_eq!(Encoding::decode(code).is_ok(), code < 3);
+            assert!(Encoding::decode(code).is_ok_and(|value| value.code() == code) || code >= 3);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What is durable, and waiting for it.
+
+use crate::database::Db;
+use crate::error::StoreError;
+use crate::handle::Handle;
+use crate::lock::LockTable;
+use crate::log::DurableWait;
+use crate::units::Lsn;
+
+impl Handle {
+    /// The end of the log.
+    pub fn published_lsn(&self) -> Lsn {
+        self.0.log().tail()
+    }
+
+    /// Everything below survives any crash.
+    pub fn durable_lsn(&self) -> Lsn {
+        self.0.log().durable_lsn()
+    }
+
+    /// The LSN at which everything that a command on this key wrote or showed is durable.
+    pub fn key_lsn(&self, db: Db, key: &[u8]) -> Lsn {
+        let identity = self.0.identify(self.store().databases().resolve(db), key);
+        self.store()
+            .locks()
+            .last_lsn(LockTable::stripe_of(identity))
+    }
+
+    /// Waits until the log is durable up to `lsn`, starting a round of group commit if there is none.
+    pub async fn wait_durable(&self, lsn: Lsn) -> Result<(), StoreError> {
+        DurableWait::new(&self.0, lsn).await
+    }
+
+    /// A connection's turn ends: operations that waited long enough are submitted, and those that
+    /// have ended are seen to.
+    pub fn end_of_turn(&self) {
+        for channel in self.0.channels() {
+            channel.end_of_turn();
+        }
+    }
+}

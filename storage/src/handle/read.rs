@@ -1,0 +1,119 @@
+//! Reading one key.
+
+use cellar_index::Identity;
+
+use crate::database::Db;
+use crate::error::StoreError;
+use crate::format::RootValue;
+use crate::handle::{Handle, KeyLocks};
+use crate::lock::{Mode, StripeLocks};
+use crate::paged::PagedValue;
+use crate::read::StoredRecord;
+use crate::value::{Lookup, Peek, Snapshot, ValueType};
+
+impl Handle {
+    /// Looks a key up without waiting; a device read that it needs is submitted.
+    pub fn lookup(&self, db: Db, key: &[u8]) -> Lookup {
+        self.0.lookup(db, key)
+    }
+
+    /// Reads a key. `None`: it does not exist.
+    pub async fn get(&self, db: Db, key: &[u8]) -> Result<Option<Snapshot>, StoreError> {
+        match self.lookup(db, key) {
+            Lookup::Absent => Ok(None),
+            Lookup::Ready(snapshot) => Ok(Some(snapshot)),
+            Lookup::Pending(read) => read.await,
+            Lookup::Locked => {
+                let identity = self.0.identify(self.store().databases().resolve(db), key);
+                let hold = self.store().locks().acquire([identity], Mode::Shared).await;
+                self.read_under(identity, key, Some(hold)).await
+            }
+        }
+    }
+
+    /// Reads a key that `locks` covers.
+    pub async fn get_locked(
+        &self,
+        locks: &KeyLocks,
+        db: Db,
+        key: &[u8],
+    ) -> Result<Option<Snapshot>, StoreError> {
+        self.read_under(self.identity(locks, db, key), key, None)
+            .await
+    }
+
+    /// Reads a key whose stripe is held, by `hold` or by the caller.
+    async fn read_under(
+        &self,
+        identity: Identity,
+        key: &[u8],
+        hold: Option<StripeLocks>,
+    ) -> Result<Option<Snapshot>, StoreError> {
+        let Some((_, record)) = self.0.read_record(identity).await? else {
+            return Ok(None);
+        };
+        if record.key() != key || record.is_expired(self.clock().unix_ms()) {
+            return Ok(None);
+        }
+        self.snapshot(&record, hold).map(Some)
+    }
+
+    fn snapshot(
+        &self,
+        record: &StoredRecord,
+        hold: Option<StripeLocks>,
+    ) -> Result<Snapshot, StoreError> {
+        if !record.is_root() {
+            return Ok(Snapshot::inline_of(record));
+        }
+        let root = RootValue::decode(record.value_slice()).map_err(StoreError::Format)?;
+        Ok(Snapshot::paged(
+            record,
+            PagedValue::new(&self.0, root, hold),
+        ))
+    }
+
+    /// Whether a key exists and what it holds, from the index alone where that can tell.
+    pub fn try_peek(&self, db: Db, key: &[u8]) -> Peek {
+        self.0.try_peek(db, key)
+    }
+
+    /// Whether a key exists and what it holds.
+    pub async fn peek(&self, db: Db, key: &[u8]) -> Result<Option<ValueType>, StoreError> {
+        match self.try_peek(db, key) {
+            Peek::Absent => Ok(None),
+            Peek::Present(value_type) => Ok(Some(value_type)),
+            Peek::Unsure => {
+                let identity = self.0.identify(self.store().databases().resolve(db), key);
+                let Some((_, record)) = self.0.read_record(identity).await? else {
+                    return Ok(None);
+                };
+                let is_there = record.key() == key && !record.is_expired(self.clock().unix_ms());
+                Ok(is_there.then(|| record.value_type()))
+            }
+        }
+    }
+
+    /// The key's deadline in milliseconds since the Unix epoch: `None` when it does not exist,
+    /// `Some(None)` when it has none. Consults the record only if there is a deadline.
+    pub async fn deadline(&self, db: Db, key: &[u8]) -> Result<Option<Option<u64>>, StoreError> {
+        let identity = self.0.identify(self.store().databases().resolve(db), key);
+        let Some(entry) = self.store().index().lookup(identity) else {
+            return Ok(None);
+        };
+        if entry.expiry_s == 0 {
+            return Ok(Some(None));
+        }
+        let Some((_, record)) = self.0.read_record(identity).await? else {
+            return Ok(None);
+        };
+        let is_there = record.key() == key && !record.is_expired(self.clock().unix_ms());
+        Ok(is_there.then(|| record.expiry_ms()))
+    }
+
+    /// Counts as a use of the key for whoever chooses keys to evict.
+    pub fn touch(&self, db: Db, key: &[u8]) {
+        let identity = self.0.identify(self.store().databases().resolve(db), key);
+        self.store().index().mark_referenced(identity);
+    }
+}

@@ -1,0 +1,210 @@
+//! Writing keys, blindly or under locks.
+
+use bytes::Bytes;
+
+use crate::database::{Db, DbRef};
+use crate::error::StoreError;
+use crate::format::{Kind, RecordDraft, RootValue};
+use crate::handle::{Handle, KeyLocks};
+use crate::lock::Mode;
+use crate::options::{DATABASE_COUNT_MAX, INLINE_BYTES_MAX, PAGE_BYTES};
+use crate::paged::{FreshCollection, PageSource};
+use crate::value::{Encoding, ValueType};
+use crate::write::{
+    Attempt, Effect, Item, Outcome, Prepared, Refused, Terms, Write, WriteBatch, check_key,
+    check_value,
+};
+
+impl Handle {
+    /// Sets a string without waiting, if it fits a record and nothing is in the way.
+    pub fn try_set(
+        &self,
+        db: Db,
+        key: &[u8],
+        value: &[u8],
+        encoding: Encoding,
+        expiry_ms: Option<u64>,
+    ) -> Attempt {
+        if let Err(error) = check_key(key) {
+            return Attempt::Failed(error);
+        }
+        if value.len() > INLINE_BYTES_MAX {
+            return Attempt::Blocked;
+        }
+        let database = self.store().databases().resolve(db);
+        let write = Prepared {
+            identity: self.0.identify(database, key),
+            database: Some(database),
+            draft: RecordDraft::new(Kind::Put, key, value)
+                .database(database.id)
+                .typed(ValueType::String, encoding)
+                .expiry(expiry_ms),
+            effect: Effect::Put {
+                value_type: ValueType::String,
+                expiry_ms,
+                root: None,
+            },
+        };
+        match self.0.try_commit(&[write], Terms::default()) {
+            Ok(_) => {
+                self.count_user_bytes(key.len() + value.len());
+                Attempt::Done
+            }
+            Err(Refused::Failed(error)) => Attempt::Failed(error),
+            Err(Refused::Locked | Refused::NoRoom | Refused::Unsure { .. }) => Attempt::Blocked,
+        }
+    }
+
+    fn count_user_bytes(&self, bytes: usize) {
+        self.store().counters().user_bytes_written.add(bytes as u64);
+    }
+
+    /// Commits a batch: all of it or nothing, for readers and after a crash. Waits for the locks of
+    /// its keys that others hold.
+    pub async fn commit(&self, batch: WriteBatch) -> Result<Outcome, StoreError> {
+        let databases = self.store().databases().resolve_all();
+        self.commit_resolved(batch, &databases, Terms::default())
+            .await
+    }
+
+    /// Commits a batch whose keys `locks` covers.
+    pub async fn commit_locked(
+        &self,
+        locks: &KeyLocks,
+        batch: WriteBatch,
+    ) -> Result<Outcome, StoreError> {
+        let terms = Terms {
+            held: Some(&locks.stripes),
+            ..Terms::default()
+        };
+        self.commit_resolved(batch, &locks.databases, terms).await
+    }
+
+    async fn commit_resolved(
+        &self,
+        batch: WriteBatch,
+        databases: &[DbRef; DATABASE_COUNT_MAX],
+        terms: Terms<'_>,
+    ) -> Result<Outcome, StoreError> {
+        let mut items = Vec::with_capacity(batch.writes.len());
+        let mut fresh = Vec::new();
+        for write in batch.writes {
+            items.push(self.item(write, databases, &mut fresh).await?);
+        }
+        let terms = Terms {
+            condition: batch.condition,
+            ..terms
+        };
+        let outcome = self.0.commit_items(&items, terms).await;
+        // Pages whose root was not published are swept from here on.
+        drop(fresh);
+        outcome
+    }
+
+    /// Turns a write into its item; the pages of a large value are written on the way.
+    async fn item(
+        &self,
+        write: Write,
+        databases: &[DbRef; DATABASE_COUNT_MAX],
+        fresh: &mut Vec<FreshCollection>,
+    ) -> Result<Item, StoreError> {
+        let database = |db: Db| databases[usize::from(db.0)];
+        match write {
+            Write::Remove { db, key } => Ok(Item::remove(&self.0, (database(db), key))),
+            Write::Set {
+                db,
+                key,
+                value,
+                encoding,
+                expiry_ms,
+            } => {
+                check_key(&key)?;
+                check_value(value.len() as u64)?;
+                self.count_user_bytes(key.len() + value.len());
+                let target = (database(db), key);
+                if value.len() <= INLINE_BYTES_MAX {
+                    return Ok(Item::inline(&self.0, target, (value, encoding), expiry_ms));
+                }
+                let len = value.len() as u64;
+                let source = PageSource {
+                    base: None,
+                    offset: 0,
+                    data: &value,
+                    len,
+                };
+                let root = self.write_pages(&source, fresh).await?;
+                Ok(Item::root(&self.0, target, root, expiry_ms))
+            }
+        }
+    }
+
+    /// Writes a value's pages; the root that will name them.
+    pub(super) async fn write_pages(
+        &self,
+        source: &PageSource<'_>,
+        fresh: &mut Vec<FreshCollection>,
+    ) -> Result<RootValue, StoreError> {
+        let pages = self.0.write_collection(source).await?;
+        let root = RootValue {
+            collection: pages.collection.id,
+            value_bytes: source.len,
+            page_bytes: PAGE_BYTES,
+        };
+        fresh.push(pages);
+        Ok(root)
+    }
+
+    /// Takes exclusive locks of keys, all in one fixed order.
+    pub async fn lock(&self, keys: &[(Db, &[u8])]) -> KeyLocks {
+        let databases = self.store().databases().resolve_all();
+        let identities = keys
+            .iter()
+            .map(|(db, key)| self.0.identify(databases[usize::from(db.0)], key));
+        let stripes = self
+            .store()
+            .locks()
+            .acquire(identities, Mode::Exclusive)
+            .await;
+        KeyLocks { stripes, databases }
+    }
+
+    /// Takes the exclusive lock of a key if nobody is in the way.
+    pub fn try_lock(&self, db: Db, key: &[u8]) -> Option<KeyLocks> {
+        let databases = self.store().databases().resolve_all();
+        let identity = self.0.identify(databases[usize::from(db.0)], key);
+        let stripes = self
+            .store()
+            .locks()
+            .try_acquire([identity], Mode::Exclusive)?;
+        Some(KeyLocks { stripes, databases })
+    }
+
+    /// Sets a string under its lock without waiting, if it fits a record.
+    pub fn try_set_locked(
+        &self,
+        locks: &KeyLocks,
+        (db, key): (Db, &[u8]),
+        (value, encoding): (&[u8], Encoding),
+        expiry_ms: Option<u64>,
+    ) -> Attempt {
+        let key = Bytes::copy_from_slice(key);
+        if value.len() > INLINE_BYTES_MAX || check_key(&key).is_err() {
+            return Attempt::Blocked;
+        }
+        let bytes = key.len() + value.len();
+        let value = (Bytes::copy_from_slice(value), encoding);
+        let item = Item::inline(&self.0, (locks.database(db), key), value, expiry_ms);
+        let terms = Terms {
+            held: Some(&locks.stripes),
+            ..Terms::default()
+        };
+        match self.0.try_commit(&[item.prepare()], terms) {
+            Ok(_) => {
+                self.count_user_bytes(bytes);
+                Attempt::Done
+            }
+            Err(Refused::Failed(error)) => Attempt::Failed(error),
+            Err(Refused::Locked | Refused::NoRoom | Refused::Unsure { .. }) => Attempt::Blocked,
+        }
+    }
+}

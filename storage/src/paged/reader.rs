@@ -1,0 +1,147 @@
+//! Reading large values: any range, a bounded number of page reads in flight.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+
+use bytes::{Bytes, BytesMut};
+
+use crate::error::StoreError;
+use crate::format::{PageKey, RootValue};
+use crate::lock::StripeLocks;
+use crate::read::{Located, Source};
+use crate::worker::Worker;
+
+/// Page reads in flight for one reader: what a pipeline may have.
+const READS_IN_FLIGHT_MAX: usize = 32;
+/// Pages looked up before the executor gets a turn: about 50 us.
+const PAGES_PER_TURN: u32 = 256;
+
+/// The pages of a value as they were when its root was read.
+pub(crate) struct PagedValue {
+    worker: Rc<Worker>,
+    root: RootValue,
+    /// Keeps writers away until the pages are pinned; absent where the caller holds the key's lock.
+    hold: Option<StripeLocks>,
+    pinned: Option<Pinned>,
+}
+
+/// Pages found and pinned, from `first` on.
+struct Pinned {
+    first: u32,
+    pages: Vec<Option<Located>>,
+}
+
+impl PagedValue {
+    pub(crate) fn new(worker: &Rc<Worker>, root: RootValue, hold: Option<StripeLocks>) -> Self {
+        Self {
+            worker: Rc::clone(worker),
+            root,
+            hold,
+            pinned: None,
+        }
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.root.value_bytes
+    }
+
+    pub(crate) fn root(&self) -> RootValue {
+        self.root
+    }
+
+    fn page_of(&self, offset: u64) -> u32 {
+        let page = offset / u64::from(self.root.page_bytes);
+        u32::try_from(page).expect("a value is bounded")
+    }
+
+    /// The pages that a non-empty range lies on.
+    fn pages_of(&self, range: &Range<u64>) -> Range<u32> {
+        if range.is_empty() {
+            return 0..0;
+        }
+        self.page_of(range.start)..self.page_of(range.end - 1) + 1
+    }
+
+    fn locate(&self, page: u32) -> Option<Located> {
+        let key = PageKey {
+            collection: self.root.collection,
+            page_number: page,
+        };
+        let identity = crate::paged::page_identity(self.worker.store().hasher(), key);
+        self.worker.locate(identity)
+    }
+
+    /// Finds and pins every page of `range`; then the key's lock is let go.
+    pub(crate) async fn pin(&mut self, range: Range<u64>) -> Result<(), StoreError> {
+        if self.pinned.is_some() {
+            return Ok(());
+        }
+        let end = range.end.min(self.len());
+        let pages = self.pages_of(&(range.start.min(end)..end));
+        let mut pinned = Pinned {
+            first: pages.start,
+            pages: Vec::new(),
+        };
+        for page in pages {
+            let located = self.locate(page).ok_or(StoreError::MissingPage { page })?;
+            pinned.pages.push(Some(located));
+            if (page + 1).is_multiple_of(PAGES_PER_TURN) {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.pinned = Some(pinned);
+        self.hold = None;
+        Ok(())
+    }
+
+    /// A page by its pin, or by the index while writers are kept away.
+    fn source(&self, page: u32) -> Result<Source, StoreError> {
+        let missing = StoreError::MissingPage { page };
+        let pinned = self.pinned.as_ref().and_then(|pinned| {
+            let index = usize::try_from(page.checked_sub(pinned.first)?).ok()?;
+            pinned
+                .pages
+                .get(index)?
+                .as_ref()
+                .map(|located| self.worker.pin_again(located))
+        });
+        let located = match pinned {
+            Some(located) => located,
+            None if self.pinned.is_some() => return Err(missing),
+            None => self.locate(page).ok_or(missing)?,
+        };
+        Ok(self.worker.source(located))
+    }
+
+    /// Reads a range that lies within the value.
+    pub(crate) async fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let capacity = usize::try_from(range.end - range.start).expect("bounded by the caller");
+        let mut joined = BytesMut::with_capacity(capacity);
+        let mut pages = self.pages_of(&range);
+        let mut in_flight = VecDeque::with_capacity(READS_IN_FLIGHT_MAX);
+        loop {
+            while in_flight.len() < READS_IN_FLIGHT_MAX
+                && let Some(page) = pages.next()
+            {
+                in_flight.push_back((page, self.source(page)?));
+            }
+            let Some((page, source)) = in_flight.pop_front() else {
+                break;
+            };
+            let record = source.record().await?;
+            joined.extend_from_slice(self.part(page, record.value_slice(), &range));
+        }
+        Ok(joined.freeze())
+    }
+
+    /// The part of a page that lies in `range`.
+    fn part<'a>(&self, page: u32, content: &'a [u8], range: &Range<u64>) -> &'a [u8] {
+        let start = u64::from(page) * u64::from(self.root.page_bytes);
+        let index = |at: u64| {
+            let at = at.saturating_sub(start).min(content.len() as u64);
+            usize::try_from(at).expect("within a page")
+        };
+        &content[index(range.start)..index(range.end)]
+    }
+}

@@ -1,0 +1,118 @@
+//! Looking a key up: the linearization point of every read.
+
+use std::rc::Rc;
+
+use cellar_index::{Entry, Identity};
+
+use crate::database::{Db, DbRef};
+use crate::error::StoreError;
+use crate::expiry::{Deadline, deadline};
+use crate::place;
+use crate::read::{Fetch, Read, Source, StoredRecord};
+use crate::segment::Pin;
+use crate::value::{Lookup, Peek, Snapshot, ValueType};
+use crate::worker::Worker;
+
+/// An entry whose segment is pinned.
+pub(crate) struct Located {
+    pub(crate) entry: Entry,
+    pub(crate) pin: Pin,
+}
+
+impl Worker {
+    /// Finds an entry and pins its segment in the same critical section.
+    pub(crate) fn locate(&self, identity: Identity) -> Option<Located> {
+        let store = self.store();
+        let segment_of = |entry: &Entry| store.split(place::of(entry)).0;
+        let entry = store.index().lookup_pinned(
+            identity,
+            |entry| store.pins().pin(self.number(), segment_of(entry)),
+            |entry| store.pins().unpin(self.number(), segment_of(entry)),
+        )?;
+        let pin = Pin::adopt(store.pins(), self.number(), segment_of(&entry));
+        Some(Located { entry, pin })
+    }
+
+    pub(crate) fn identify(&self, database: DbRef, key: &[u8]) -> Identity {
+        self.store().hasher().key(database.id.get(), key)
+    }
+
+    /// The public lookup: see [`Lookup`].
+    pub(crate) fn lookup(self: &Rc<Self>, db: Db, key: &[u8]) -> Lookup {
+        let database = self.store().databases().resolve(db);
+        let identity = self.identify(database, key);
+        let Some(located) = self.locate(identity) else {
+            return Lookup::Absent;
+        };
+        let now_ms = self.store().clock().unix_ms();
+        if deadline(&located.entry, now_ms) == Deadline::Passed {
+            let at = place::of(&located.entry);
+            drop(located);
+            self.remove_expired(identity, database, at);
+            return Lookup::Absent;
+        }
+        if place::is_root(&located.entry) {
+            return Lookup::Locked;
+        }
+        match self.source(located) {
+            Source::Memory(record) => answer(&record, key, now_ms),
+            Source::Device(fetch) => Lookup::Pending(Read::new(fetch, key)),
+        }
+    }
+
+    /// What the index alone says of a key.
+    pub(crate) fn try_peek(self: &Rc<Self>, db: Db, key: &[u8]) -> Peek {
+        let database = self.store().databases().resolve(db);
+        let identity = self.identify(database, key);
+        let Some(entry) = self.store().index().lookup(identity) else {
+            return Peek::Absent;
+        };
+        match deadline(&entry, self.store().clock().unix_ms()) {
+            Deadline::Ahead => {
+                ValueType::decode(entry.value_type).map_or(Peek::Absent, Peek::Present)
+            }
+            Deadline::Now => Peek::Unsure,
+            Deadline::Passed => {
+                self.remove_expired(identity, database, place::of(&entry));
+                Peek::Absent
+            }
+        }
+    }
+
+    /// Reads the record that an identity leads to, expired or not.
+    pub(crate) async fn read_record(
+        self: &Rc<Self>,
+        identity: Identity,
+    ) -> Result<Option<(Entry, StoredRecord)>, StoreError> {
+        let Some(located) = self.locate(identity) else {
+            return Ok(None);
+        };
+        let entry = located.entry;
+        let record = self.source(located).record().await?;
+        Ok(Some((entry, record)))
+    }
+
+    /// Where the bytes of a located record come from; a device read is submitted.
+    pub(crate) fn source(self: &Rc<Self>, located: Located) -> Source {
+        let store = self.store();
+        let counters = store.counters();
+        let at = place::of(&located.entry);
+        if let Some(record) = store.read_buffered(at, located.entry.length_class) {
+            counters.write_buffer_hits.add(1);
+            return Source::Memory(record);
+        }
+        if let Some(record) = store.cache().get(store.cache_key(at)) {
+            counters.cache_hits.add(1);
+            return Source::Memory(record);
+        }
+        counters.cache_misses.add(1);
+        Source::Device(Fetch::start(self, located))
+    }
+}
+
+fn answer(record: &StoredRecord, key: &[u8], now_ms: u64) -> Lookup {
+    if record.key() != key || record.is_expired(now_ms) {
+        return Lookup::Absent;
+    }
+    Lookup::Ready(Snapshot::inline_of(record))
+}

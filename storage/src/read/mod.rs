@@ -1,0 +1,18 @@
+//! The read path: look up and pin, then write buffer, value cache, or one direct read.
+//!
+//! ```text
+//! identity -> index (pins the segment) -> entry
+//!   in a write buffer?  copy from there
+//!   in the value cache? done
+//!   else one aligned read of the record's length class, shared with whoever wants the same
+//!        -> checksum, key, deadline -> answer
+//! ```
+
+mod fetch;
+mod lookup;
+mod record;
+
+pub use fetch::Read;
+pub(crate) use fetch::{Fetch, ReadMap, Source};
+pub(crate) use lookup::Located;
+pub(crate) use record::{StoredRecord, record_len};

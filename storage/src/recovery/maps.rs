@@ -1,0 +1,96 @@
+//! The database map that rules the replay. Owns the search for the newest one: in the superblock, in
+//! the records that footers name, and at last in the summaries themselves.
+
+use cellar_index::Hasher;
+
+use crate::error::OpenError;
+use crate::format::database_map::MAP_BYTES;
+use crate::format::{DatabaseMap, Record, Superblock, record_bytes};
+use crate::recovery::contents::{Contents, KnownMap, MapPlace};
+use crate::recovery::harvest::damaged_map;
+use crate::recovery::media::Media;
+use crate::recovery::replay;
+use crate::recovery::survey::{Cuts, Life};
+use crate::units::Lsn;
+
+/// A map record, in bytes.
+const MAP_RECORD_BYTES: u32 = record_bytes(0, MAP_BYTES, false) as u32;
+
+/// The newest map that superblock and footers tell of.
+pub(super) async fn newest(
+    media: &Media<'_>,
+    lives: &[Life],
+    ruling: &Superblock,
+    cuts: Cuts,
+) -> Result<KnownMap, OpenError> {
+    let before_all = Lsn::new(ruling.start_lsn.get().saturating_sub(1));
+    let mut known = KnownMap {
+        map: ruling.databases,
+        lsn: before_all,
+    };
+    // One that does not verify is met again in the summary, and judged there.
+    for (life, offset) in lives.iter().filter_map(with_map) {
+        if life.header.generation.epoch != cuts.epoch {
+            continue;
+        }
+        if let Some(found) = read(media, life, offset).await?
+            && found.lsn > known.lsn
+            && found.lsn < cuts.present
+        {
+            known = found;
+        }
+    }
+    Ok(known)
+}
+
+fn with_map(life: &Life) -> Option<(&Life, u32)> {
+    Some((life, life.footer?.map_offset?))
+}
+
+/// The map in the record at `offset`; none when it does not verify.
+async fn read(media: &Media<'_>, life: &Life, offset: u32) -> Result<Option<KnownMap>, OpenError> {
+    let end = (offset + MAP_RECORD_BYTES).min(media.segment_bytes);
+    let bytes = media
+        .read_around(life.segment(), offset, end)
+        .bytes()
+        .await?;
+    let Ok(record) = Record::decode(&bytes, life.seed().at(offset)) else {
+        return Ok(None);
+    };
+    let map = DatabaseMap::decode(record.value).ok();
+    Ok(map.map(|map| KnownMap {
+        map,
+        lsn: record.head.lsn,
+    }))
+}
+
+/// Replays all summaries by the newest map: once, or again where a summary shows a later one that no
+/// footer told of.
+pub(super) async fn replay<'a>(
+    media: &'a Media<'a>,
+    hasher: &Hasher,
+    (lives, cuts): (&[Life], Cuts),
+    first: KnownMap,
+) -> Result<(Contents<'a>, DatabaseMap), OpenError> {
+    let mut known = first;
+    loop {
+        let mut contents = Contents::new(media, known)?;
+        replay::replay(media, hasher, lives, cuts, &mut contents).await?;
+        let Some(later) = contents.later_map else {
+            return Ok((contents, known.map));
+        };
+        known = read_later(media, lives, later).await?;
+    }
+}
+
+async fn read_later(
+    media: &Media<'_>,
+    lives: &[Life],
+    later: MapPlace,
+) -> Result<KnownMap, OpenError> {
+    let is_its = |life: &&Life| life.segment() == later.segment;
+    let life = lives.iter().find(is_its).expect("its summary was read");
+    read(media, life, later.offset)
+        .await?
+        .ok_or_else(|| damaged_map(later.lsn))
+}

@@ -1,0 +1,148 @@
+//! The devices of a store as recovery uses them: segments by number, in whole blocks of any device.
+//! Owns the count of what was read and of what was found damaged; must never know what bytes mean.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::device::{BLOCK_BYTES_MAX, Channel, Device, DeviceError, Io, IoBuffer, WriteSync};
+use crate::format::RESERVED_BYTES;
+use crate::recovery::superblocks::{self, Members};
+use crate::recovery::{OpenRequest, Progress};
+use crate::segment::SegmentTable;
+use crate::units::{DeviceNumber, SegmentNumber};
+
+/// Bytes of one read or write of a longer range: enough to keep a device busy.
+pub(super) const STEP_BYTES: u32 = 1 << 20;
+
+/// The devices of a store, in its order.
+pub(super) struct Media<'a> {
+    devices: Vec<&'a Arc<dyn Device>>,
+    pub(super) channels: Vec<Rc<dyn Channel>>,
+    /// Where segments lie; what they are is entered at the end.
+    pub(super) segments: SegmentTable,
+    pub(super) segment_bytes: u32,
+    progress: &'a Progress,
+    corrupt_count: Cell<u64>,
+}
+
+impl<'a> Media<'a> {
+    pub(super) fn new(request: &OpenRequest<'a>, members: &Members) -> Self {
+        let counts: Vec<u32> = members
+            .superblocks
+            .iter()
+            .map(|s| s.segment_count)
+            .collect();
+        Self {
+            devices: members
+                .order
+                .iter()
+                .map(|at| &request.devices[*at])
+                .collect(),
+            channels: members
+                .order
+                .iter()
+                .map(|at| Rc::clone(&request.channels[*at]))
+                .collect(),
+            segments: SegmentTable::new(&counts),
+            segment_bytes: members.ruling().segment_bytes,
+            progress: request.progress,
+            corrupt_count: Cell::new(0),
+        }
+    }
+
+    /// The name of the device that a segment lies on.
+    pub(super) fn device_name(&self, segment: SegmentNumber) -> String {
+        let (device, _) = self.segments.place(segment);
+        superblocks::name(&**self.devices[usize::from(device.get())])
+    }
+
+    /// The channel to a segment, and where it begins.
+    fn place(&self, segment: SegmentNumber) -> (&Rc<dyn Channel>, u64) {
+        let (device, index) = self.segments.place(segment);
+        let start = RESERVED_BYTES + u64::from(index) * u64::from(self.segment_bytes);
+        (&self.channels[usize::from(device.get())], start)
+    }
+
+    pub(super) fn device_of(&self, segment: SegmentNumber) -> DeviceNumber {
+        self.segments.place(segment).0
+    }
+
+    /// Starts to read `bytes` bytes at `offset` in a segment, both whole blocks of the largest kind.
+    pub(super) fn read(&self, segment: SegmentNumber, offset: u32, bytes: u32) -> Io<IoBuffer> {
+        self.progress.add_read_bytes(u64::from(bytes));
+        let (channel, start) = self.place(segment);
+        channel.read(start + u64::from(offset), channel.buffer(bytes as usize))
+    }
+
+    /// Starts to read what lies from `offset` to `end` in a segment, with what shares its blocks.
+    pub(super) fn read_around(&self, segment: SegmentNumber, offset: u32, end: u32) -> Around {
+        let start = offset - offset % BLOCK_BYTES_MAX;
+        let bytes = end.next_multiple_of(BLOCK_BYTES_MAX) - start;
+        let skip = (offset - start) as usize;
+        Around {
+            read: self.read(segment, start, bytes),
+            range: skip..skip + (end - offset) as usize,
+        }
+    }
+
+    /// Writes `content`, whole blocks, at `offset` in a segment. Durable after a flush.
+    pub(super) async fn write(
+        &self,
+        segment: SegmentNumber,
+        offset: u32,
+        content: &[u8],
+    ) -> Result<(), DeviceError> {
+        let (channel, start) = self.place(segment);
+        let mut at = start + u64::from(offset);
+        for step in content.chunks(STEP_BYTES as usize) {
+            let mut buffer = channel.buffer(step.len());
+            buffer.copy_from_slice(step);
+            channel.write_buffer(at, buffer, WriteSync::None).await?;
+            at += step.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Makes durable what was written to any device.
+    pub(super) async fn flush(&self) -> Result<(), DeviceError> {
+        superblocks::flush(&self.channels).await
+    }
+
+    /// Something in a segment is not what was written there.
+    pub(super) fn report_damage(&self, segment: SegmentNumber, offset: u32, what: &'static str) {
+        self.corrupt_count.set(self.corrupt_count.get() + 1);
+        let device = self.device_name(segment);
+        let device_offset = self.place(segment).1 + u64::from(offset);
+        let segment = segment.get();
+        tracing::error!(%device, device_offset, segment, offset, "corrupt: {what}");
+    }
+
+    /// `done` of `all` summaries were seen to.
+    pub(super) fn note_summaries(&self, done: usize, all: usize) {
+        self.progress.set_percent((done * 100 / all.max(1)) as u64);
+    }
+
+    /// That many records were seen to.
+    pub(super) fn note_records(&self, count: usize) {
+        self.progress.add_records(count as u64);
+    }
+
+    /// How many reports there were.
+    pub(super) fn corrupt_count(&self) -> u64 {
+        self.corrupt_count.get()
+    }
+}
+
+/// A read of a range that need not be made of blocks.
+pub(super) struct Around {
+    read: Io<IoBuffer>,
+    range: std::ops::Range<usize>,
+}
+
+impl Around {
+    /// The range's bytes, with what was read around them.
+    pub(super) async fn bytes(self) -> Result<bytes::Bytes, DeviceError> {
+        Ok(self.read.await?.into_bytes(self.range))
+    }
+}

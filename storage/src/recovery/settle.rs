@@ -1,0 +1,180 @@
+//! Settling what the last life left open: after it every segment in use is sealed, and nothing above
+//! the cut is in use. Owns the writes to segments of a start; each of them can be the last one
+//! before a crash, since all of them say up to where the log was found to be durable, and the next
+//! start then comes to the same cut.
+
+use cellar_index::Hasher;
+
+use crate::device::{BLOCK_BYTES_MAX, DeviceError};
+use crate::error::OpenError;
+use crate::format::{ENTRY_BYTES, FOOTER_BYTES, Footer, SegmentHeader, SegmentState, SummaryEntry};
+use crate::recovery::harvest::{Harvest, harvest};
+use crate::recovery::media::Media;
+use crate::recovery::survey::{Cuts, Life, Survey};
+use crate::units::Lsn;
+
+/// Seals or frees every segment that needs it. Durable when it ends.
+pub(super) async fn settle(
+    media: &Media<'_>,
+    hasher: &Hasher,
+    survey: &mut Survey,
+    cuts: Cuts,
+) -> Result<(), OpenError> {
+    let settler = Settler {
+        media,
+        hasher,
+        cuts,
+        durable: survey.durable,
+        openings: hot_openings(&survey.lives),
+    };
+    for mut life in std::mem::take(&mut survey.lives) {
+        if settler.settle(&mut life).await? {
+            survey.lives.push(life);
+        } else {
+            survey.free.push(life.segment());
+        }
+    }
+    Ok(media.flush().await?)
+}
+
+/// Where the hot segments open, ascending.
+fn hot_openings(lives: &[Life]) -> Vec<Lsn> {
+    let mut openings: Vec<Lsn> = lives
+        .iter()
+        .filter(|life| life.is_hot())
+        .map(Life::opening)
+        .collect();
+    openings.sort_unstable();
+    openings
+}
+
+struct Settler<'a> {
+    media: &'a Media<'a>,
+    hasher: &'a Hasher,
+    cuts: Cuts,
+    /// What was known to be durable before the log was walked.
+    durable: Lsn,
+    openings: Vec<Lsn>,
+}
+
+impl Settler<'_> {
+    /// Settles one segment: whether it stays in use.
+    async fn settle(&self, life: &mut Life) -> Result<bool, OpenError> {
+        let void = self.cuts.of(&life.header);
+        if life.is_hot() && life.opening() >= void {
+            self.free(life).await?;
+            return Ok(false);
+        }
+        // The last writes of a hot segment may be torn while they are not known to be durable; a cold
+        // one's footer is written when all before it is.
+        let is_durable = |footer: Footer| {
+            !life.is_hot_of(self.cuts.epoch) || footer.end_lsn <= self.durable
+        };
+        let is_settled =
+            |footer: Footer| !life.is_hot() || (footer.end_lsn <= void && is_durable(footer));
+        if life.footer.is_some_and(is_settled) {
+            return Ok(true);
+        }
+        // Of an older life whose footer is lost, nobody knows where its records ended.
+        let is_dense = life.footer.is_some() || life.is_hot_of(self.cuts.epoch);
+        let end = self.next_opening(life).map_or(void, |next| next.min(void));
+        let harvest = harvest(self.media, self.hasher, life, end, is_dense).await?;
+        if harvest.entries.is_empty() {
+            self.free(life).await?;
+            return Ok(false);
+        }
+        if life.is_hot() && void < life.lsn_at(life.body_end_max(self.media.segment_bytes)) {
+            self.cut(life, void).await?;
+        }
+        life.footer = Some(seal(self.media, life, &harvest, self.cuts.present).await?);
+        Ok(true)
+    }
+
+    /// Where the hot segment after this one opens.
+    fn next_opening(&self, life: &Life) -> Option<Lsn> {
+        let after = self
+            .openings
+            .partition_point(|opening| *opening <= life.opening());
+        self.openings.get(after).copied().filter(|_| life.is_hot())
+    }
+
+    async fn free(&self, life: &Life) -> Result<(), DeviceError> {
+        self.write_header(
+            life,
+            SegmentHeader {
+                state: SegmentState::Free,
+                ..life.header
+            },
+        )
+        .await
+    }
+
+    /// What lies at or above `void` still verifies: the header says that it does not count.
+    async fn cut(&self, life: &mut Life, void: Lsn) -> Result<(), DeviceError> {
+        life.header.cut_lsn = Some(void);
+        self.write_header(life, life.header).await
+    }
+
+    async fn write_header(&self, life: &Life, header: SegmentHeader) -> Result<(), DeviceError> {
+        let header = SegmentHeader {
+            durable_lsn: self.cuts.present,
+            ..header
+        };
+        self.media.write(life.segment(), 0, &header.encode()).await
+    }
+}
+
+/// Writes the summary of what a segment was found to hold. `durable`: all below it is.
+pub(super) async fn seal(
+    media: &Media<'_>,
+    life: &Life,
+    harvest: &Harvest,
+    durable: Lsn,
+) -> Result<Footer, OpenError> {
+    let entries: Vec<u8> = harvest
+        .entries
+        .iter()
+        .rev()
+        .flat_map(SummaryEntry::encode)
+        .collect();
+    let below = (entries.len() + FOOTER_BYTES) as u64;
+    let Some(start) = u64::from(media.segment_bytes)
+        .checked_sub(below)
+        .filter(|start| *start >= u64::from(harvest.body_end))
+    else {
+        let reason = "a segment has no room for its summary";
+        return Err(OpenError::Log {
+            lsn: life.opening(),
+            reason,
+        });
+    };
+    let footer = footer(life, harvest, &entries, durable);
+    // The summary begins within a block that the last records may share.
+    let block_start = start as u32 - start as u32 % BLOCK_BYTES_MAX;
+    let block = media
+        .read(life.segment(), block_start, BLOCK_BYTES_MAX)
+        .await?;
+    let kept = &block[..start as usize - block_start as usize];
+    let content = [kept, &entries, &footer.encode()].concat();
+    media.write(life.segment(), block_start, &content).await?;
+    Ok(footer)
+}
+
+fn footer(life: &Life, harvest: &Harvest, entries: &[u8], durable: Lsn) -> Footer {
+    let opening = life.opening();
+    Footer {
+        store: life.header.store,
+        generation: life.header.generation,
+        stream: life.header.stream,
+        end_lsn: if life.is_hot() {
+            life.lsn_at(harvest.body_end)
+        } else {
+            opening
+        },
+        durable_lsn: durable,
+        entry_count: (entries.len() / ENTRY_BYTES) as u32,
+        entries_crc: crc32c::crc32c_append(life.seed().get(), entries),
+        body_end: harvest.body_end,
+        map_offset: harvest.map_offset,
+    }
+}

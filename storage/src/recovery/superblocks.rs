@@ -1,0 +1,232 @@
+//! What the devices say they are. Owns the decision whether they may be touched, and the writing of
+//! superblocks; must never write to a device that it was not sure of.
+
+use std::rc::Rc;
+
+use crate::device::{BLOCK_BYTES_MAX, Channel, Device, DeviceError, IoBuffer, WriteSync};
+use crate::error::OpenError;
+use crate::format::{
+    FormatError, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,
+};
+use crate::options::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
+use crate::recovery::OpenRequest;
+
+/// The epoch of a store whose creation has not come to its end: nothing was ever served from it.
+pub(super) const UNFINISHED_EPOCH: u32 = 0;
+
+/// What the devices named are, taken together.
+pub(super) enum Devices {
+    /// Nothing: a store may be created on them.
+    Blank,
+    /// One store.
+    Store(Members),
+}
+
+/// The devices of a store, in its order.
+pub(super) struct Members {
+    /// Where in the request each device stands.
+    pub(super) order: Vec<usize>,
+    /// The superblock of each.
+    pub(super) superblocks: Vec<Superblock>,
+}
+
+impl Members {
+    /// The superblock of the last start. Where a start ended between the writings of two devices,
+    /// that is the later one: it is written when all else of that start is durable.
+    pub(super) fn ruling(&self) -> &Superblock {
+        let newest = self
+            .superblocks
+            .iter()
+            .max_by_key(|s| (s.epoch, s.sequence));
+        newest.expect("a store has a device")
+    }
+
+    /// A device that the last start did not reach, if there is one.
+    pub(super) fn lagging(&self) -> Option<usize> {
+        let epoch = self.ruling().epoch;
+        let lags = self.superblocks.iter().position(|s| s.epoch < epoch)?;
+        Some(self.order[lags])
+    }
+
+    /// Whether the store was closed in order.
+    pub(super) fn was_clean(&self) -> bool {
+        self.superblocks.iter().all(|superblock| superblock.clean)
+    }
+}
+
+/// Looks at the reserved areas of all devices.
+pub(super) async fn examine(request: &OpenRequest<'_>) -> Result<Devices, OpenError> {
+    let mut found = Vec::new();
+    for (device, channel) in request.devices.iter().zip(request.channels) {
+        request.progress.add_read_bytes(RESERVED_BYTES);
+        found.push(read(&**device, channel).await?);
+    }
+    let is_unused = |s: &Option<Superblock>| {
+        s.as_ref()
+            .is_none_or(|superblock| superblock.epoch == UNFINISHED_EPOCH)
+    };
+    if found.iter().all(is_unused) {
+        return Ok(Devices::Blank);
+    }
+    let mut superblocks = Vec::new();
+    for (number, superblock) in found.into_iter().enumerate() {
+        let blank = || incomplete(request, number, "is blank, while another one holds a store");
+        superblocks.push(superblock.ok_or_else(blank)?);
+    }
+    check_unity(request, &superblocks)?;
+    for (device, superblock) in request.devices.iter().zip(&superblocks) {
+        check_size(&**device, superblock)?;
+    }
+    Ok(Devices::Store(sort(superblocks)))
+}
+
+/// The superblock of a device; `None`: the device is blank.
+async fn read(
+    device: &dyn Device,
+    channel: &Rc<dyn Channel>,
+) -> Result<Option<Superblock>, OpenError> {
+    let geometry = device.geometry();
+    if geometry.capacity_bytes < RESERVED_BYTES {
+        let (bytes, bytes_min) = (geometry.capacity_bytes, RESERVED_BYTES);
+        return Err(OpenError::Shrunk {
+            device: name(device),
+            bytes,
+            bytes_min,
+        });
+    }
+    let area = channel.buffer(RESERVED_BYTES as usize);
+    let area: IoBuffer = channel.read(0, area).await?;
+    let copy = |at: u64| &area[at as usize..at as usize + SUPERBLOCK_BYTES];
+    let reason = match Superblock::choose(SUPERBLOCK_OFFSETS.map(copy)) {
+        Ok(superblock) => return Ok(Some(superblock)),
+        Err(FormatError::Blank) if area.iter().all(|&byte| byte == 0) => return Ok(None),
+        Err(FormatError::Blank | FormatError::ForeignMagic) => {
+            "holds something that Cellar did not write; clear its first MiB if that is not needed"
+                .to_owned()
+        }
+        Err(
+            error @ (FormatError::NewerVersion { .. }
+            | FormatError::Truncated { .. }
+            | FormatError::Checksum
+            | FormatError::Malformed { .. }
+            | FormatError::OtherStore),
+        ) => format!("its superblock cannot be used: {error}"),
+    };
+    Err(OpenError::Foreign {
+        device: name(device),
+        reason,
+    })
+}
+
+/// All devices belong to one store, each once, and none is missing or of another time.
+fn check_unity(request: &OpenRequest<'_>, superblocks: &[Superblock]) -> Result<(), OpenError> {
+    let newest = superblocks
+        .iter()
+        .max_by_key(|s| s.epoch)
+        .expect("a device was named");
+    for (number, superblock) in superblocks.iter().enumerate() {
+        let same_store = (
+            superblock.store,
+            superblock.hash_seed,
+            superblock.segment_bytes,
+        ) == (newest.store, newest.hash_seed, newest.segment_bytes);
+        if !same_store || superblock.devices != newest.devices {
+            return Err(incomplete(request, number, "belongs to another store"));
+        }
+        let is_double = |other: &&Superblock| other.device == superblock.device;
+        if superblocks[..number].iter().any(|other| is_double(&other)) {
+            return Err(incomplete(
+                request,
+                number,
+                "is named twice, or a copy of another one",
+            ));
+        }
+        // A start writes all superblocks before it serves, so they are one start apart at most.
+        if superblock.epoch + 1 < newest.epoch {
+            return Err(incomplete(
+                request,
+                number,
+                "is an old copy: the others went on without it",
+            ));
+        }
+    }
+    if superblocks.len() < newest.devices.len() {
+        let (here, all) = (superblocks.len(), newest.devices.len());
+        return Err(incomplete(
+            request,
+            0,
+            &format!("its store has {all} devices, {here} are named"),
+        ));
+    }
+    Ok(())
+}
+
+/// The device still holds all of its segments, and they are of a size that this program handles.
+fn check_size(device: &dyn Device, superblock: &Superblock) -> Result<(), OpenError> {
+    let segment_bytes = superblock.segment_bytes;
+    if !(SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&segment_bytes) {
+        let reason = format!("its segments of {segment_bytes} bytes are of no possible size");
+        return Err(OpenError::Foreign {
+            device: name(device),
+            reason,
+        });
+    }
+    let segments = u64::from(superblock.segment_count);
+    let bytes_min = RESERVED_BYTES + segments * u64::from(segment_bytes);
+    let bytes = device.geometry().capacity_bytes;
+    if bytes < bytes_min {
+        return Err(OpenError::Shrunk {
+            device: name(device),
+            bytes,
+            bytes_min,
+        });
+    }
+    Ok(())
+}
+
+fn sort(superblocks: Vec<Superblock>) -> Members {
+    let mut numbered: Vec<_> = superblocks.into_iter().enumerate().collect();
+    numbered.sort_by_key(|(_, superblock)| superblock.device);
+    let (order, superblocks) = numbered.into_iter().unzip();
+    Members { order, superblocks }
+}
+
+/// Writes the next copy of every superblock. Durable when it ends; the former copies stay.
+pub(super) async fn write_next(
+    channels: &[Rc<dyn Channel>],
+    superblocks: &mut [Superblock],
+) -> Result<(), DeviceError> {
+    let mut writes = Vec::new();
+    for (superblock, channel) in superblocks.iter_mut().zip(channels) {
+        superblock.sequence += 1;
+        let mut buffer = channel.buffer(SUPERBLOCK_BYTES);
+        buffer.copy_from_slice(&superblock.encode());
+        writes.push(channel.write_buffer(superblock.offset(), buffer, WriteSync::Durable));
+    }
+    for write in writes {
+        write.await?;
+    }
+    flush(channels).await
+}
+
+/// Makes durable what was written to any device.
+pub(super) async fn flush(channels: &[Rc<dyn Channel>]) -> Result<(), DeviceError> {
+    let flushes: Vec<_> = channels.iter().map(|channel| channel.flush()).collect();
+    for flush in flushes {
+        flush.await?;
+    }
+    Ok(())
+}
+
+pub(super) fn name(device: &dyn Device) -> String {
+    device.geometry().name.to_string()
+}
+
+pub(super) fn incomplete(request: &OpenRequest<'_>, number: usize, reason: &str) -> OpenError {
+    OpenError::Incomplete {
+        device: name(&*request.devices[number]),
+        reason: reason.to_owned(),
+    }
+}
+
+const _: () = assert!(SUPERBLOCK_BYTES == BLOCK_BYTES_MAX as usize);

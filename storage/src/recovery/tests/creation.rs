@@ -1,0 +1,236 @@
+//! Which devices are taken, which are refused, and what a new store is.
+
+use std::sync::Arc;
+
+use super::builder::{SEGMENT_BYTES, blank, content, open_all, read, write};
+use super::*;
+use crate::device::Device;
+use crate::device::sim::SimDevice;
+use crate::error::OpenError;
+use crate::format::{RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock};
+use crate::recovery::superblocks::UNFINISHED_EPOCH;
+use crate::segment::State;
+use crate::units::{Lsn, SegmentNumber};
+
+/// Opening fails as `is_expected` says, and nothing is written.
+fn check_refused(devices: &[Arc<SimDevice>], is_expected: impl Fn(&OpenError) -> bool) {
+    let before: Vec<_> = devices.iter().map(|device| content(device)).collect();
+    let error = open_all(devices).err().expect("it is refused");
+    assert!(is_expected(&error), "{error}");
+    for (device, before) in devices.iter().zip(&before) {
+        assert!(
+            content(device) == *before,
+            "a refused device was written to"
+        );
+        assert_eq!(
+            device.counters().writes,
+            writes_of(device),
+            "a write that changed nothing"
+        );
+    }
+}
+
+/// Writes of the tests alone: none are counted twice by [`check_refused`].
+fn writes_of(device: &SimDevice) -> u64 {
+    device.counters().writes
+}
+
+fn is_foreign(error: &OpenError) -> bool {
+    matches!(error, OpenError::Foreign { .. })
+}
+
+fn is_incomplete(error: &OpenError) -> bool {
+    matches!(error, OpenError::Incomplete { .. })
+}
+
+#[test]
+fn a_store_is_created_on_blank_devices_and_found_again() {
+    let devices = vec![blank(1), blank(2)];
+    let created = open_all(&devices).unwrap();
+    assert_eq!((created.epoch, created.start), (1, Lsn::new(4096)));
+    assert_eq!((created.was_clean, created.segments.count()), (true, 32));
+    assert_eq!(created.segments.free_count(), 32);
+    let opened = open_all(&devices).unwrap();
+    assert_eq!((opened.epoch, opened.was_clean), (2, false));
+    assert_eq!(opened.superblocks[0].store, created.superblocks[0].store);
+    assert!(opened.start >= created.start && opened.index.is_empty());
+    assert_eq!(opened.segments.free_count(), 32);
+}
+
+#[test]
+fn ids_and_seed_of_a_new_store_differ() {
+    let created = open_all(&[blank(1), blank(2)]).unwrap();
+    let superblock = &created.superblocks[1];
+    let mut drawn = vec![*superblock.store.get(), superblock.hash_seed];
+    drawn.extend(superblock.devices.iter().map(|id| *id.get()));
+    drawn.sort_unstable();
+    drawn.dedup();
+    assert_eq!(drawn.len(), 4);
+    assert!(
+        drawn
+            .iter()
+            .all(|id| id[..8] != id[8..] && id[..8] != [0; 8])
+    );
+}
+
+#[test]
+fn devices_are_put_into_their_order() {
+    let devices = [blank(1), blank(2), blank(3)];
+    open_all(&devices).unwrap();
+    let turned = [2, 0, 1].map(|at: usize| Arc::clone(&devices[at]));
+    let opened = open_all(&turned).unwrap();
+    assert_eq!(opened.device_order, [1, 2, 0]);
+    let numbers: Vec<_> = opened.superblocks.iter().map(|s| s.device.get()).collect();
+    assert_eq!(numbers, [0, 1, 2]);
+}
+
+#[test]
+fn foreign_content_is_refused_wherever_it_lies_in_the_first_mib() {
+    for offset in [0, 1024, 64 << 10, RESERVED_BYTES - 512] {
+        let device = blank(1);
+        let block = offset - offset % 512;
+        write(&device, block, &[0x5a; 512]);
+        check_refused(&[device], is_foreign);
+    }
+}
+
+#[test]
+fn a_damaged_superblock_is_not_taken_for_blank() {
+    let device = blank(1);
+    open_all(&[Arc::clone(&device)]).unwrap();
+    for offset in SUPERBLOCK_OFFSETS {
+        device.rot(offset + 100, 1);
+    }
+    check_refused(&[device], is_foreign);
+}
+
+#[test]
+fn one_copy_of_the_superblock_is_enough() {
+    for lost in SUPERBLOCK_OFFSETS {
+        let mut bench = Bench::new();
+        let start = bench.start();
+        bench.hot(0, start).put("a", "1").write();
+        bench.open();
+        bench.devices[0].rot(lost + 100, 1);
+        let recovered = bench.open();
+        assert_eq!((recovered.epoch, recovered.index.len()), (3, 1));
+    }
+}
+
+#[test]
+fn a_later_version_is_refused() {
+    let device = blank(1);
+    open_all(&[Arc::clone(&device)]).unwrap();
+    let mut copy = read(&device, 0, SUPERBLOCK_BYTES);
+    copy[12] += 1;
+    write(&device, 0, &copy);
+    check_refused(&[device], is_foreign);
+}
+
+#[test]
+fn the_devices_of_one_store_are_named_all_and_once() {
+    let (ours, other) = ([blank(1), blank(2)], blank(3));
+    open_all(&ours).unwrap();
+    let [first, second] = ours;
+    check_refused(&[Arc::clone(&first)], is_incomplete);
+    check_refused(&[Arc::clone(&first), Arc::clone(&first)], is_incomplete);
+    check_refused(
+        &[Arc::clone(&first), Arc::clone(&second), Arc::clone(&other)],
+        is_incomplete,
+    );
+    let alone = blank(4);
+    write(&alone, 0, &read(&first, 0, RESERVED_BYTES as usize));
+    check_refused(&[first, alone], is_incomplete);
+}
+
+#[test]
+fn devices_of_two_stores_do_not_make_one() {
+    let (first, second) = (blank(1), blank(2));
+    Bench::on(vec![Arc::clone(&first)]);
+    Bench::on(vec![Arc::clone(&second)]);
+    check_refused(&[first, second], is_incomplete);
+}
+
+#[test]
+fn an_old_copy_of_a_device_is_refused() {
+    let mut bench = Bench::on(vec![blank(1), blank(2)]);
+    let old = read(&bench.devices[1], 0, RESERVED_BYTES as usize);
+    bench.open();
+    bench.hot(0, bench.start()).put("a", "1").write();
+    write(&bench.devices[1], 0, &old);
+    check_refused(&bench.devices, is_incomplete);
+    write(
+        &bench.devices[1],
+        0,
+        &read(&bench.devices[1], 0, RESERVED_BYTES as usize),
+    );
+    check_refused(&bench.devices, is_incomplete);
+}
+
+#[test]
+fn a_start_that_reached_only_some_devices_is_finished() {
+    let mut bench = Bench::on(vec![blank(1), blank(2)]);
+    bench.hot(0, bench.start()).put("a", "1").write();
+    let old = read(&bench.devices[1], 0, RESERVED_BYTES as usize);
+    bench.open();
+    write(&bench.devices[1], 0, &old);
+    let recovered = bench.open();
+    assert_eq!((recovered.epoch, recovered.index.len()), (3, 1));
+    assert_eq!(recovered.superblocks[1].epoch, 3);
+}
+
+#[test]
+fn a_creation_that_broke_off_is_started_over() {
+    let devices = [blank(1), blank(2)];
+    open_all(&devices).unwrap();
+    let copy = read(&devices[0], 0, SUPERBLOCK_BYTES);
+    let unfinished = Superblock {
+        epoch: UNFINISHED_EPOCH,
+        ..Superblock::decode(&copy).unwrap()
+    };
+    for device in &devices {
+        write(device, 0, &vec![0; RESERVED_BYTES as usize]);
+    }
+    write(&devices[0], unfinished.offset(), &unfinished.encode());
+    let created = open_all(&devices).unwrap();
+    assert_eq!((created.epoch, created.superblocks.len()), (1, 2));
+}
+
+#[test]
+fn too_small_devices_are_refused() {
+    let bytes = RESERVED_BYTES + 15 * u64::from(SEGMENT_BYTES);
+    let device = SimDevice::instant(512, bytes, 1);
+    check_refused(&[device], |error| {
+        matches!(error, OpenError::TooSmall { segments: 15, .. })
+    });
+}
+
+#[test]
+fn a_lost_header_is_reported_and_its_segment_never_used() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let next = bench.hot(0, start).put("a", "1").seal(start);
+    let third = bench.hot(1, next).put("b", "2").seal(next);
+    bench.hot(2, third).put("c", "3").durable(third).write();
+    bench.rot(0, 40);
+    bench.rot(1, 0);
+    let recovered = bench.open();
+    assert_eq!((recovered.corrupt_records, recovered.index.len()), (2, 1));
+    assert_eq!(bench.value(&recovered, "c").as_deref(), Some("3"));
+    for number in [0, 1] {
+        let life = recovered.segments.get(SegmentNumber::new(number));
+        assert_eq!(life.state(), State::Cleaning);
+    }
+    assert_eq!(recovered.segments.free_count(), 13);
+}
+
+#[test]
+fn what_somebody_left_where_no_segment_was_is_nothing() {
+    let mut bench = Bench::new();
+    bench.write(5, 0, &[0x77; 8192]);
+    let recovered = bench.open();
+    assert_eq!(
+        (recovered.corrupt_records, recovered.segments.free_count()),
+        (0, 16)
+    );
+}

@@ -1,0 +1,210 @@
+//! Where the prefix ends, and what becomes of the rest.
+
+use super::*;
+use crate::format::SegmentState;
+use crate::segment::State;
+use crate::units::SegmentNumber;
+
+/// Bytes of a record with a short key and value.
+const RECORD: u64 = 64;
+
+#[test]
+fn an_open_segment_counts_up_to_the_first_record_that_does_not_verify() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let mut hot = bench.hot(0, start);
+    hot.put("a", "1").put("b", "2");
+    let (torn, torn_lsn) = (hot.at(), hot.lsn());
+    hot.put("c", "3").put("d", "4").write();
+    bench.rot(0, torn + 33);
+    let recovered = bench.open();
+    assert_eq!(bench.value(&recovered, "b").as_deref(), Some("2"));
+    assert_eq!(
+        (bench.value(&recovered, "c"), bench.value(&recovered, "d")),
+        (None, None)
+    );
+    assert_eq!(recovered.superblocks[0].cut_lsn, torn_lsn);
+    assert_eq!(recovered.corrupt_records, 0);
+    let life = recovered.segments.get(SegmentNumber::new(0));
+    assert_eq!((life.state(), life.sealed_lsn()), (State::Sealed, torn_lsn));
+    assert_eq!(bench.header(0).cut_lsn, Some(torn_lsn));
+    assert!(recovered.start.get() >= start.get() + u64::from(builder::SEGMENT_BYTES));
+}
+
+#[test]
+fn the_void_suffix_does_not_come_back() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let mut hot = bench.hot(0, start);
+    hot.put("a", "1");
+    let torn = hot.at();
+    hot.put("b", "2").put("a", "void").write();
+    bench.rot(0, torn);
+    bench.open();
+    let second = bench.start();
+    bench.hot(1, second).put("c", "3").write();
+    let recovered = bench.open();
+    assert_eq!(bench.value(&recovered, "a").as_deref(), Some("1"));
+    assert_eq!(bench.value(&recovered, "b"), None);
+    assert_eq!(bench.value(&recovered, "c").as_deref(), Some("3"));
+    // Not even when the summary of the cut segment is lost.
+    bench.rot(0, builder::SEGMENT_BYTES - 4096);
+    let recovered = bench.open();
+    assert_eq!(bench.value(&recovered, "a").as_deref(), Some("1"));
+    assert_eq!(recovered.superblocks[0].epoch, 4);
+}
+
+#[test]
+fn a_batch_that_is_cut_goes_whole() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let mut hot = bench.hot(0, start);
+    hot.put("a", "1")
+        .batch(2 * RECORD, 2)
+        .put("b", "2")
+        .put("c", "3");
+    let before = hot.lsn();
+    hot.batch(2 * RECORD, 2).put("a", "void").write();
+    let recovered = bench.open();
+    assert_eq!(recovered.superblocks[0].cut_lsn, before);
+    assert_eq!(bench.value(&recovered, "a").as_deref(), Some("1"));
+    assert_eq!(bench.value(&recovered, "c").as_deref(), Some("3"));
+    let recovered = bench.open();
+    assert_eq!(bench.value(&recovered, "a").as_deref(), Some("1"));
+}
+
+#[test]
+fn sealed_segments_above_the_cut_are_freed() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let mut hot = bench.hot(0, start);
+    let torn = hot.put("a", "1").at();
+    let next = hot.put("b", "2").seal(start);
+    let third = bench.hot(1, next).put("c", "3").seal(start);
+    bench.hot(2, third).put("d", "4").write();
+    bench.rot(0, torn);
+    let recovered = bench.open();
+    assert_eq!(recovered.index.len(), 1);
+    assert_eq!(recovered.segments.ready_count(), 2);
+    for number in [1, 2] {
+        assert_eq!(bench.header(number).state, SegmentState::Free);
+    }
+    // The segment that the cut goes through was sealed up to its end: no more.
+    let life = recovered.segments.get(SegmentNumber::new(0));
+    assert_eq!(life.sealed_lsn(), start.plus(RECORD));
+    assert!(bench.open().start > recovered.start.plus(0).min(third));
+}
+
+#[test]
+fn the_walk_goes_on_through_the_segments_whether_sealed_or_not() {
+    let mut bench = Bench::on(vec![builder::blank(1), builder::blank(2)]);
+    let start = bench.start();
+    let mut first = bench.hot(20, start);
+    let next = first.put("a", "1").seal(start);
+    let mut second = bench.hot(2, next);
+    second.put("b", "2").pad(512, start).put("c", "3");
+    let third = second.seal(start);
+    // The footer did not arrive.
+    bench.write(2, builder::SEGMENT_BYTES - 4096, &[0; 4096]);
+    bench.hot(17, third).put("d", "4").write();
+    let recovered = bench.open();
+    assert_eq!((recovered.index.len(), recovered.corrupt_records), (4, 0));
+    assert_eq!(recovered.superblocks[0].cut_lsn, third.plus(RECORD));
+    assert_eq!(bench.open().index.len(), 4);
+}
+
+#[test]
+fn below_what_was_durable_a_bad_record_is_damage_and_skipped() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let mut hot = bench.hot(0, start);
+    let header_rot = hot.put("a", "1").at();
+    let value_rot = hot.put("b", "2").put("c", "3").at();
+    let durable = hot.put("d", "4").put("e", "5").lsn();
+    hot.put("f", "6").durable(durable).write();
+    bench.rot(0, header_rot + 8);
+    bench.rot(0, value_rot + 33);
+    let recovered = bench.open();
+    assert_eq!(recovered.corrupt_records, 2);
+    assert_eq!(recovered.superblocks[0].cut_lsn, durable.plus(RECORD));
+    assert_eq!(bench.value(&recovered, "b"), None);
+    for (key, value) in [("a", "1"), ("c", "3"), ("e", "5"), ("f", "6")] {
+        assert_eq!(
+            bench.value(&recovered, key).as_deref(),
+            Some(value),
+            "{key}"
+        );
+    }
+    // The damaged value has its entry, under whatever key is left: a read tells of the damage.
+    assert_eq!(recovered.index.len(), 5);
+}
+
+#[test]
+fn a_pad_behind_a_break_may_know_that_it_is_damage() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let mut hot = bench.hot(0, start);
+    let broken = hot.put("a", "1").at();
+    hot.put("b", "2").put("c", "3").pad(512, start);
+    let durable = hot.lsn();
+    hot.put("d", "4").pad(512, durable).put("e", "5").write();
+    bench.rot(0, broken);
+    let recovered = bench.open();
+    assert_eq!((recovered.corrupt_records, recovered.index.len()), (1, 4));
+    assert_eq!(bench.value(&recovered, "b"), None);
+    assert_eq!(bench.value(&recovered, "e").as_deref(), Some("5"));
+}
+
+#[test]
+fn an_open_cold_segment_counts_up_to_its_break() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let mut hot = bench.hot(0, start);
+    let moved = hot.put("a", "1").lsn();
+    let next = hot.put("b", "2").seal(start);
+    let mut cold = bench.cold(1, next);
+    cold.moved_from(start).put("a", "moved").pad(512, next);
+    let torn = cold.at();
+    cold.moved_from(moved).put("b", "torn").write();
+    bench.rot(1, torn);
+    let recovered = bench.open();
+    assert_eq!(bench.value(&recovered, "a").as_deref(), Some("moved"));
+    assert_eq!(bench.value(&recovered, "b").as_deref(), Some("2"));
+    assert_eq!(recovered.corrupt_records, 0);
+    let life = recovered.segments.get(SegmentNumber::new(1));
+    assert_eq!(
+        (life.state(), life.sealed_lsn(), life.live_bytes()),
+        (State::Sealed, next, 64 + 48)
+    );
+    assert_eq!(bench.open().index.len(), 2);
+}
+
+#[test]
+fn segments_without_a_record_that_counts_are_freed() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    bench.hot(0, start).pad(512, start).write();
+    bench.cold(1, start).write();
+    let recovered = bench.open();
+    assert_eq!(
+        (
+            recovered.segments.ready_count(),
+            recovered.segments.free_count()
+        ),
+        (2, 16)
+    );
+    assert_eq!(recovered.superblocks[0].cut_lsn, start.plus(512));
+}
+
+#[test]
+fn what_is_not_a_segment_of_this_life_does_not_continue_the_log() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let next = bench.hot(0, start).put("a", "1").seal(start);
+    bench.hot(1, next.plus(32)).put("b", "2").write();
+    let recovered = bench.open();
+    assert_eq!(
+        (recovered.index.len(), recovered.superblocks[0].cut_lsn),
+        (1, next)
+    );
+}

@@ -1,0 +1,9 @@
+//! Recovery on simulated devices: stores are built by hand, record by record, and opened.
+
+mod builder;
+mod crash;
+mod creation;
+mod cut;
+mod replay;
+
+use builder::Bench;

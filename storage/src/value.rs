@@ -1,0 +1,138 @@
+//! Values as a reader sees them.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::error::StoreError;
+use crate::format::RootValue;
+use crate::paged::PagedValue;
+use crate::read::StoredRecord;
+
+pub use crate::format::{Encoding, ValueType};
+
+/// What one key held at the moment it was looked up. Later writes do not change it.
+pub struct Snapshot {
+    value_type: ValueType,
+    encoding: Encoding,
+    expiry_ms: Option<u64>,
+    body: Body,
+}
+
+enum Body {
+    Inline(Bytes),
+    Paged(PagedValue),
+}
+
+impl Snapshot {
+    /// The value of a key's record that holds it whole.
+    pub(crate) fn inline_of(record: &StoredRecord) -> Self {
+        Self {
+            value_type: record.value_type(),
+            encoding: record.encoding(),
+            expiry_ms: record.expiry_ms(),
+            body: Body::Inline(record.value()),
+        }
+    }
+
+    /// The value whose pages a root record names.
+    pub(crate) fn paged(record: &StoredRecord, pages: PagedValue) -> Self {
+        Self {
+            value_type: record.value_type(),
+            encoding: Encoding::Raw,
+            expiry_ms: record.expiry_ms(),
+            body: Body::Paged(pages),
+        }
+    }
+
+    /// What kind of value it is.
+    pub fn value_type(&self) -> ValueType {
+        self.value_type
+    }
+
+    /// How it is held.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// When the key expires, in milliseconds since the Unix epoch.
+    pub fn expiry_ms(&self) -> Option<u64> {
+        self.expiry_ms
+    }
+
+    /// The whole value's length in bytes.
+    pub fn len(&self) -> u64 {
+        match &self.body {
+            Body::Inline(bytes) => bytes.len() as u64,
+            Body::Paged(pages) => pages.len(),
+        }
+    }
+
+    /// Whether the value is the empty string.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The whole value, where it is in memory: all values of up to 32 KiB are.
+    pub fn inline(&self) -> Option<&Bytes> {
+        match &self.body {
+            Body::Inline(bytes) => Some(bytes),
+            Body::Paged(_) => None,
+        }
+    }
+
+    /// Reads a range, clipped to the value, of the size that the caller wants in memory.
+    pub async fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let end = range.end.min(self.len());
+        let start = range.start.min(end);
+        match &self.body {
+            Body::Inline(bytes) => {
+                let index = |at: u64| usize::try_from(at).expect("within an inline value");
+                Ok(bytes.slice(index(start)..index(end)))
+            }
+            Body::Paged(pages) => pages.read(start..end).await,
+        }
+    }
+
+    /// Finds and pins every page of a range, and lets the key's lock go: from here on the snapshot
+    /// can be kept while a client takes its time. To be called before a large value is sent, and
+    /// before the same command writes its key. Without effect on values in memory.
+    pub async fn pin(&mut self, range: Range<u64>) -> Result<(), StoreError> {
+        match &mut self.body {
+            Body::Inline(_) => Ok(()),
+            Body::Paged(pages) => pages.pin(range).await,
+        }
+    }
+
+    /// The root of a paged value.
+    pub(crate) fn root(&self) -> Option<RootValue> {
+        match &self.body {
+            Body::Inline(_) => None,
+            Body::Paged(pages) => Some(pages.root()),
+        }
+    }
+}
+
+/// What a lookup that does not wait came to. The lookup is the linearization point: later writes,
+/// of this connection or any other, do not change what the read answers.
+pub enum Lookup {
+    /// The key does not exist.
+    Absent,
+    /// Its value was in memory.
+    Ready(Snapshot),
+    /// A device read is needed, and is under way.
+    Pending(crate::read::Read),
+    /// A key lock has to be waited for: `Handle::get` does it.
+    Locked,
+}
+
+/// What the index alone says about a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peek {
+    /// It does not exist.
+    Absent,
+    /// It exists and holds such a value.
+    Present(ValueType),
+    /// Its deadline lies in this very second: the record decides (`Handle::peek`).
+    Unsure,
+}

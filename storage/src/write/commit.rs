@@ -1,0 +1,394 @@
+//! Publishing: the one critical section through which every write goes (design rule 1).
+//!
+//! Under the bucket locks of all its keys: nobody else holds or wants a key's stripe, the conditions
+//! hold, the index has room, a place in the log is reserved, the records are copied there, the entries
+//! are put. Nothing waits inside; what is missing makes the caller release everything, wait, and
+//! start over.
+
+use std::rc::Rc;
+
+use cellar_index::{BucketLocks, Entry, Identity, VALUE_TYPE_PAGE};
+use smallvec::SmallVec;
+
+use crate::database::{DbRef, PAGE_HANDLE};
+use crate::error::StoreError;
+use crate::expiry::{Deadline, deadline, entry_seconds};
+use crate::format::{
+    BatchHeader, EntryDetail, Identity as StoredIdentity, Kind, PageKey, RecordDraft, SummaryEntry,
+    ValueType, class_of, live_bytes,
+};
+use crate::lock::{LockTable, StripeLocks};
+use crate::log::NoRoom;
+use crate::paged::Collection;
+use crate::place;
+use crate::segment::shadow_bytes;
+use crate::units::{DatabaseId, Location, Lsn};
+use crate::worker::Worker;
+use crate::write::{Condition, Outcome};
+
+/// What a write does to the index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Effect {
+    /// A key's entry points to the record. `root`: the record is the root of this collection.
+    Put {
+        value_type: ValueType,
+        expiry_ms: Option<u64>,
+        root: Option<Collection>,
+    },
+    /// A page's entry points to the record. Pages have no key lock of their own.
+    Page { key: PageKey },
+    /// The key's entry goes, and the record is its tombstone. `only_at`: if it still is there.
+    Remove { only_at: Option<Location> },
+}
+
+/// One write, ready to be copied: everything that needs no lock is done.
+pub(crate) struct Prepared<'a> {
+    pub(crate) identity: Identity,
+    /// Whose key it is; pages belong to no database.
+    pub(crate) database: Option<DbRef>,
+    pub(crate) draft: RecordDraft<'a>,
+    pub(crate) effect: Effect,
+}
+
+impl Prepared<'_> {
+    pub(crate) fn is_page(&self) -> bool {
+        self.database.is_none()
+    }
+
+    fn removes(&self) -> bool {
+        matches!(self.effect, Effect::Remove { .. })
+    }
+
+    fn root(&self) -> Option<Collection> {
+        match self.effect {
+            Effect::Put { root, .. } => root,
+            Effect::Page { .. } | Effect::Remove { .. } => None,
+        }
+    }
+
+    fn detail(&self) -> EntryDetail {
+        match self.effect {
+            Effect::Put {
+                value_type,
+                expiry_ms,
+                root,
+            } => EntryDetail::Put {
+                value_type,
+                expiry_ms,
+                collection: root.map(|root| root.id),
+            },
+            Effect::Page { key } => EntryDetail::Page {
+                collection: key.collection,
+                page_number: key.page_number,
+            },
+            Effect::Remove { .. } => EntryDetail::Tombstone,
+        }
+    }
+
+    /// The index entry for the record at `at`; none for a tombstone.
+    fn entry(&self, at: Location) -> Option<Entry> {
+        let (value_type, expiry_ms, is_root) = match self.effect {
+            Effect::Put {
+                value_type,
+                expiry_ms,
+                root,
+            } => (value_type.code(), expiry_ms, root.is_some()),
+            Effect::Page { .. } => (VALUE_TYPE_PAGE, None, false),
+            Effect::Remove { .. } => return None,
+        };
+        Some(Entry {
+            location: place::field(at, is_root),
+            length_class: class_of(self.draft.bytes()),
+            value_type,
+            database: self
+                .database
+                .map_or(PAGE_HANDLE, |database| database.handle),
+            referenced: false,
+            expiry_s: entry_seconds(expiry_ms),
+        })
+    }
+}
+
+/// Why a commit did not happen.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// Somebody holds or wants the key's lock.
+    Locked,
+    /// The log has no open segment with room.
+    NoRoom,
+    /// The key's deadline lies in this very second, and whether it exists matters: its record, at
+    /// this place, decides.
+    Unsure { identity: Identity, at: Location },
+    /// It cannot be done.
+    Failed(StoreError),
+}
+
+impl From<NoRoom> for Refused {
+    fn from(_: NoRoom) -> Self {
+        Self::NoRoom
+    }
+}
+
+/// Under what circumstances a commit may happen.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Terms<'a> {
+    pub(crate) condition: Condition,
+    /// The stripes that the caller holds exclusively.
+    pub(crate) held: Option<&'a StripeLocks>,
+    /// Places whose records were found to have their deadlines still ahead.
+    pub(crate) unexpired: &'a [Location],
+    pub(crate) mark: Mark,
+}
+
+/// How full the device may be for a commit (design rule 15). Removals never stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// Commands that Redis refuses when memory is short.
+    #[default]
+    Growth,
+    /// Commands that change what is there, such as EXPIRE and RENAME.
+    Change,
+}
+
+impl Worker {
+    /// Tries to commit without waiting.
+    pub(crate) fn try_commit(
+        self: &Rc<Self>,
+        writes: &[Prepared<'_>],
+        terms: Terms<'_>,
+    ) -> Result<Outcome, Refused> {
+        self.admit(writes, terms.mark)?;
+        let identities: SmallVec<[Identity; 4]> = writes.iter().map(|w| w.identity).collect();
+        let mut locks = self.store().index().lock_many(&identities);
+        self.check_stripes(writes, terms.held)?;
+        let now_ms = self.store().clock().unix_ms();
+        check_deadlines(writes, terms, &locks, now_ms)?;
+        if !condition_holds(writes, terms.condition, &locks, now_ms) {
+            return Ok(Outcome {
+                applied: false,
+                removed: 0,
+            });
+        }
+        let chosen = self.choose(writes, &locks);
+        if chosen.is_empty() {
+            return Ok(Outcome {
+                applied: true,
+                removed: 0,
+            });
+        }
+        let expired = chosen
+            .iter()
+            .filter(|w| w.removes() && has_passed(w, &locks, now_ms))
+            .count();
+        locks
+            .ensure_room(&identities)
+            .map_err(|_| Refused::Failed(StoreError::OutOfMemory))?;
+        let removed = self.append(&chosen, &mut locks)?;
+        drop(locks);
+        self.submit_full_units();
+        Ok(Outcome {
+            applied: true,
+            removed: removed - expired as u64,
+        })
+    }
+
+    /// Refuses what must not be tried: writes after a failure, growth of a full device.
+    fn admit(&self, writes: &[Prepared<'_>], mark: Mark) -> Result<(), Refused> {
+        let grows = writes.iter().filter(|write| !write.removes());
+        let taken = |write: &Prepared<'_>| u64::from(live_bytes(class_of(write.draft.bytes())));
+        let bytes = grows.map(taken).sum();
+        self.store().admit(bytes, mark).map_err(Refused::Failed)
+    }
+
+    fn check_stripes(
+        &self,
+        writes: &[Prepared<'_>],
+        held: Option<&StripeLocks>,
+    ) -> Result<(), Refused> {
+        let table = self.store().locks();
+        let free = writes.iter().filter(|write| !write.is_page()).all(|write| {
+            let stripe = LockTable::stripe_of(write.identity);
+            held.is_some_and(|locks| locks.holds(stripe)) || !table.is_claimed(stripe)
+        });
+        if free { Ok(()) } else { Err(Refused::Locked) }
+    }
+
+    /// Leaves out what need not be written: removals of nothing, writes to a database that was
+    /// flushed since the caller resolved it (they are ordered before the flush).
+    fn choose<'w, 'a>(
+        &self,
+        writes: &'w [Prepared<'a>],
+        locks: &BucketLocks<'_>,
+    ) -> SmallVec<[&'w Prepared<'a>; 4]> {
+        let databases = self.store().databases();
+        let wanted = |write: &&Prepared<'_>| {
+            write
+                .database
+                .is_none_or(|database| databases.is_current(database))
+                && match write.effect {
+                    Effect::Put { .. } | Effect::Page { .. } => true,
+                    Effect::Remove { only_at } => locks
+                        .find(write.identity)
+                        .is_some_and(|entry| only_at.is_none_or(|at| place::of(&entry) == at)),
+                }
+        };
+        writes.iter().filter(wanted).collect()
+    }
+
+    /// Reserves, copies and publishes: the number of entries removed.
+    fn append(
+        &self,
+        chosen: &[&Prepared<'_>],
+        locks: &mut BucketLocks<'_>,
+    ) -> Result<u64, Refused> {
+        let store = self.store();
+        let following = chosen.iter().map(|write| write.draft.bytes()).sum::<u32>();
+        let record_count = u32::try_from(chosen.len()).expect("a batch is bounded");
+        let batch = BatchHeader {
+            following_bytes: u64::from(following),
+            record_count,
+        }
+        .encode();
+        let header = (record_count > 1).then(|| RecordDraft::new(Kind::Batch, &[], &batch));
+        let header_bytes = header.map_or(0, |header| header.bytes());
+        let bytes = header_bytes + following;
+        if u64::from(bytes) > store.batch_bytes_max() {
+            let (bytes, bytes_max) = (u64::from(bytes), store.batch_bytes_max());
+            return Err(Refused::Failed(StoreError::BatchTooLong {
+                bytes,
+                bytes_max,
+            }));
+        }
+        let at = store.log().reserve(self.number(), record_count, bytes)?;
+        let image = store.log().image(at.image);
+        if let Some(header) = header {
+            image.write_draft(&header, at.place.offset, at.lsn);
+        }
+        let kept: SmallVec<[Collection; 1]> = chosen.iter().filter_map(|w| w.root()).collect();
+        let mut offset = at.place.offset + header_bytes;
+        let mut removed = 0;
+        for (slot, write) in (at.place.slot..).zip(chosen) {
+            image.write_record(
+                &write.draft,
+                &summary_entry(write, image.lsn_at(offset), offset),
+                slot,
+            );
+            let location = store.location(image.segment(), offset);
+            removed += u64::from(self.put_entry(write, location, &kept, locks));
+            offset += write.draft.bytes();
+        }
+        let end = at.lsn.plus(u64::from(bytes));
+        for write in chosen.iter().filter(|write| !write.is_page()) {
+            store
+                .locks()
+                .note_published(LockTable::stripe_of(write.identity), end);
+        }
+        store.log().publish(self.number());
+        store
+            .counters()
+            .records_written
+            .add(u64::from(record_count));
+        Ok(removed)
+    }
+
+    /// Puts or removes the index entry and moves the live bytes: whether an entry was removed.
+    fn put_entry(
+        &self,
+        write: &Prepared<'_>,
+        at: Location,
+        kept: &[Collection],
+        locks: &mut BucketLocks<'_>,
+    ) -> bool {
+        let store = self.store();
+        let segment = store.split(at).0;
+        let entry = write.entry(at);
+        let before = if let Some(entry) = entry {
+            let bytes = live_bytes(entry.length_class);
+            store.segments().add_live(segment, i64::from(bytes));
+            locks.put(write.identity, entry)
+        } else {
+            store.segments().add_shadow(segment, shadow_bytes(write.draft.bytes()));
+            locks.remove(write.identity)
+        };
+        if let Some(before) = before {
+            store.forget_entry(&before);
+        }
+        let was_root = before.is_some_and(|entry| place::is_root(&entry));
+        store
+            .collections()
+            .root_changed(write.identity, was_root, write.root(), kept);
+        entry.is_none() && before.is_some()
+    }
+}
+
+/// What the summary says of a record.
+fn summary_entry(write: &Prepared<'_>, lsn: Lsn, offset: u32) -> SummaryEntry {
+    SummaryEntry {
+        identity: StoredIdentity::new(write.identity.to_bytes()),
+        database: write
+            .database
+            .map_or(DatabaseId::default(), |database| database.id),
+        lsn,
+        offset,
+        bytes: write.draft.bytes(),
+        detail: write.detail(),
+    }
+}
+
+/// Where existence matters, no entry may have its deadline in this very second, unless its record
+/// was consulted.
+fn check_deadlines(
+    writes: &[Prepared<'_>],
+    terms: Terms<'_>,
+    locks: &BucketLocks<'_>,
+    now_ms: u64,
+) -> Result<(), Refused> {
+    for write in writes {
+        let matters = match write.effect {
+            Effect::Put { .. } => terms.condition != Condition::None,
+            Effect::Page { .. } => false,
+            Effect::Remove { only_at } => only_at.is_none(),
+        };
+        let Some(entry) = locks
+            .find(write.identity)
+            .filter(|_| matters && !write.is_page())
+        else {
+            continue;
+        };
+        let at = place::of(&entry);
+        if deadline(&entry, now_ms) == Deadline::Now && !terms.unexpired.contains(&at) {
+            return Err(Refused::Unsure {
+                identity: write.identity,
+                at,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn condition_holds(
+    writes: &[Prepared<'_>],
+    condition: Condition,
+    locks: &BucketLocks<'_>,
+    now_ms: u64,
+) -> bool {
+    let exists = |write: &Prepared<'_>| {
+        locks
+            .find(write.identity)
+            .is_some_and(|entry| deadline(&entry, now_ms) != Deadline::Passed)
+    };
+    let mut sets = writes
+        .iter()
+        .filter(|write| matches!(write.effect, Effect::Put { .. }));
+    match condition {
+        Condition::None => true,
+        Condition::Absent => !sets.any(exists),
+        Condition::Present => sets.all(exists),
+    }
+}
+
+fn has_passed(write: &Prepared<'_>, locks: &BucketLocks<'_>, now_ms: u64) -> bool {
+    locks
+        .find(write.identity)
+        .is_some_and(|entry| deadline(&entry, now_ms) == Deadline::Passed)
+}

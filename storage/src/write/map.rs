@@ -1,0 +1,66 @@
+//! The map record: which internal database each number means, written at every flush and swap.
+
+use std::pin::pin;
+use std::rc::Rc;
+
+use tokio::sync::MutexGuard;
+
+use crate::database::MapChange;
+use crate::error::StoreError;
+use crate::format::{
+    EntryDetail, Identity, Kind, RecordDraft, SummaryEntry, class_of, live_bytes,
+};
+use crate::log::Reservation;
+use crate::units::DatabaseId;
+use crate::worker::Worker;
+
+impl Worker {
+    /// Writes a planned map and makes it the current one. The guard keeps other plans away.
+    pub(crate) async fn commit_map(
+        self: &Rc<Self>,
+        change: &MapChange,
+        _guard: &MutexGuard<'_, ()>,
+    ) -> Result<(), StoreError> {
+        let payload = change.map().encode();
+        let draft = RecordDraft::new(Kind::Map, &[], &payload);
+        loop {
+            let mut room = pin!(self.log().room().notified());
+            room.as_mut().enable();
+            self.store().check_writable()?;
+            if let Ok(reservation) = self.log().reserve(self.number(), 1, draft.bytes()) {
+                self.copy_map(&draft, reservation);
+                self.store().databases().apply(change);
+                self.log().publish(self.number());
+                self.submit_full_units();
+                self.store().sweep_wanted().notify_one();
+                return Ok(());
+            }
+            self.store().want_room();
+            room.await;
+        }
+    }
+
+    fn copy_map(&self, draft: &RecordDraft<'_>, at: Reservation) {
+        let store = self.store();
+        let image = self.log().image(at.image);
+        let offset = at.place.offset;
+        let entry = SummaryEntry {
+            identity: Identity::default(),
+            database: DatabaseId::default(),
+            lsn: at.lsn,
+            offset,
+            bytes: draft.bytes(),
+            detail: EntryDetail::Map,
+        };
+        image.write_record(draft, &entry, at.place.slot);
+        image.note_map(offset);
+        let bytes = live_bytes(class_of(draft.bytes()));
+        store.segments().add_live(image.segment(), i64::from(bytes));
+        let before = store.set_map_location(Some(store.location(image.segment(), offset)));
+        if let Some(before) = before {
+            store
+                .segments()
+                .add_live(store.split(before).0, -i64::from(bytes));
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The write path: from what a command wants written to records in the log and entries in the index.
+//!
+//! ```text
+//! batch -> items (large values: their pages are written first) -> drafts with payload checksums
+//!   -> commit: bucket locks, key locks free?, conditions, index room, log place, copy, put, publish
+//! ```
+
+mod batch;
+mod commit;
+mod item;
+mod map;
+mod settle;
+
+pub use batch::{Attempt, Outcome, WriteBatch};
+pub(crate) use batch::{Condition, Write};
+pub(crate) use commit::{Effect, Mark, Prepared, Refused, Terms};
+pub(crate) use item::{Item, check_key, check_value};
