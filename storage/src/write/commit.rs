@@ -206,13 +206,17 @@ impl Worker {
     }
 
     /// Leaves out writes to a database that was flushed since the caller resolved it: they are
-    /// ordered before the flush.
+    /// ordered before the flush. Pages go with the root that is written beside them.
     fn current<'w, 'a>(&self, writes: &'w [Prepared<'a>]) -> Chosen<'w, 'a> {
         let databases = self.store().databases();
-        let is_current = |write: &&Prepared<'_>| {
+        let is_current = |write: &Prepared<'_>| {
             write.database.is_none_or(|database| databases.is_current(database))
         };
-        writes.iter().filter(is_current).collect()
+        let all_current = writes.iter().all(is_current);
+        let stays = |write: &&Prepared<'_>| {
+            all_current || (!write.is_page() && is_current(write))
+        };
+        writes.iter().filter(stays).collect()
     }
 
     /// Reserves, copies and publishes: the number of keys removed.
