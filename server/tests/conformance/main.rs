@@ -10,5 +10,6 @@ mod bitmaps;
 mod expiry;
 mod keys;
 mod large;
+mod pipelines;
 mod script;
 mod strings;

@@ -24,7 +24,7 @@ use std::io;
 use random::Random;
 use redis::Redis;
 use requests::{Request, Strictness, questions, request};
-use socket::{Cellar, Client, Reply, shorten};
+use socket::{Cellar, Client, Reply, encode, shorten};
 
 /// Sequences of one run, each from an empty keyspace.
 const SEQUENCES: usize = 250;
@@ -81,14 +81,10 @@ fn compare([redis, cellar]: &mut [Client; 2], sequence: &[Request], index: usize
 }
 
 fn run(client: &mut Client, sequence: &[Request]) -> Vec<Reply> {
-    for request in sequence {
-        client.queue(&request.arguments);
-    }
-    client.flush().expect("the server reads");
-    sequence
-        .iter()
-        .map(|_| client.read().expect("the server answers"))
-        .collect()
+    let requests = sequence.iter().map(|request| encode(&request.arguments));
+    let requests = requests.collect::<Vec<_>>().concat();
+    let replies = client.pipeline(&requests, sequence.len());
+    replies.expect("the server answers")
 }
 
 fn show(request: &Request) -> String {

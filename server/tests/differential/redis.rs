@@ -40,7 +40,8 @@ impl Redis {
 
     pub(crate) fn connect(&self) -> Client {
         let path = self.directory.path().join("redis.sock");
-        Client::new(UnixStream::connect(path).expect("it listens"))
+        let stream = UnixStream::connect(path).expect("it listens");
+        Client::new(stream).expect("a socket can be cloned")
     }
 }
 

@@ -37,7 +37,8 @@ impl Cellar {
     /// A client of it.
     pub(crate) fn connect(&self) -> Client {
         let path = self.directory.path().join(SOCKET);
-        Client::new(UnixStream::connect(path).expect("it listens"))
+        let stream = UnixStream::connect(path).expect("it listens");
+        Client::new(stream).expect("a socket can be cloned")
     }
 }
 

@@ -6,18 +6,14 @@ mod cellar;
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
 
 pub(crate) use cellar::Cellar;
 
-/// A socket, whichever its kind.
-pub(crate) trait Stream: Read + Write + Send {}
-
-impl<T: Read + Write + Send> Stream for T {}
-
 /// One connection.
 pub(crate) struct Client {
-    stream: BufReader<Box<dyn Stream>>,
-    unsent: Vec<u8>,
+    reader: BufReader<UnixStream>,
+    writer: UnixStream,
 }
 
 /// A reply with its type byte. Two replies are equal exactly if their bytes are.
@@ -32,43 +28,34 @@ pub(crate) enum Reply {
 }
 
 impl Client {
-    pub(crate) fn new(stream: impl Stream + 'static) -> Self {
-        Self {
-            stream: BufReader::new(Box::new(stream)),
-            unsent: Vec::new(),
-        }
-    }
-
-    /// Queues a request.
-    pub(crate) fn queue<T: AsRef<[u8]>>(&mut self, arguments: &[T]) {
-        self.unsent
-            .extend(format!("*{}\r\n", arguments.len()).bytes());
-        for argument in arguments {
-            let argument = argument.as_ref();
-            self.unsent
-                .extend(format!("${}\r\n", argument.len()).bytes());
-            self.unsent.extend_from_slice(argument);
-            self.unsent.extend_from_slice(b"\r\n");
-        }
-    }
-
-    /// Sends what is queued.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        let unsent = std::mem::take(&mut self.unsent);
-        self.stream.get_mut().write_all(&unsent)
+    pub(crate) fn new(stream: UnixStream) -> io::Result<Self> {
+        Ok(Self {
+            writer: stream.try_clone()?,
+            reader: BufReader::new(stream),
+        })
     }
 
     /// Sends one request and reads its reply.
     pub(crate) fn call<T: AsRef<[u8]>>(&mut self, arguments: &[T]) -> io::Result<Reply> {
-        self.queue(arguments);
-        self.flush()?;
+        self.writer.write_all(&encode(arguments))?;
         self.read()
     }
 
+    /// Sends requests, encoded one after the other, and reads so many replies meanwhile.
+    pub(crate) fn pipeline(&mut self, requests: &[u8], count: usize) -> io::Result<Vec<Reply>> {
+        let mut writer = self.writer.try_clone()?;
+        std::thread::scope(|scope| {
+            let sent = scope.spawn(move || writer.write_all(requests));
+            let replies = (0..count).map(|_| self.read()).collect();
+            sent.join().expect("the writer does not panic")?;
+            replies
+        })
+    }
+
     /// Reads one reply.
-    pub(crate) fn read(&mut self) -> io::Result<Reply> {
+    fn read(&mut self) -> io::Result<Reply> {
         let mut line = Vec::new();
-        self.stream.read_until(b'\n', &mut line)?;
+        self.reader.read_until(b'\n', &mut line)?;
         let Some(line) = line.strip_suffix(b"\r\n").filter(|line| !line.is_empty()) else {
             return Err(io::Error::other("the connection ended inside a reply"));
         };
@@ -95,13 +82,25 @@ impl Client {
             return Ok(None);
         };
         let mut bytes = vec![0; len + 2];
-        self.stream.read_exact(&mut bytes)?;
+        self.reader.read_exact(&mut bytes)?;
         if !bytes.ends_with(b"\r\n") {
             return Err(io::Error::other("a bulk string has no end"));
         }
         bytes.truncate(len);
         Ok(Some(bytes))
     }
+}
+
+/// A request as it goes over the wire.
+pub(crate) fn encode<T: AsRef<[u8]>>(arguments: &[T]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", arguments.len()).into_bytes();
+    for argument in arguments {
+        let argument = argument.as_ref();
+        bytes.extend(format!("${}\r\n", argument.len()).bytes());
+        bytes.extend_from_slice(argument);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes
 }
 
 fn parse_len(text: &[u8]) -> io::Result<Option<usize>> {
