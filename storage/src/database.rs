@@ -80,7 +80,11 @@ impl Databases {
         };
         let alive = |handle: usize| {
             let is_used = handle < DATABASE_COUNT_MAX;
-            AtomicU64::new(if is_used { u64::from(map.id(handle).get()) } else { DEAD })
+            AtomicU64::new(if is_used {
+                u64::from(map.id(handle).get())
+            } else {
+                DEAD
+            })
         };
         let first_free = u8::try_from(DATABASE_COUNT_MAX).expect("sixteen");
         let free = (first_free..cellar_index::DATABASE_END).collect();
@@ -128,7 +132,9 @@ impl Databases {
     /// Whether the map names the database with this internal id.
     pub(crate) fn is_id_current(&self, id: DatabaseId) -> bool {
         let wanted = u64::from(id.get());
-        self.alive.iter().any(|alive| alive.load(Ordering::SeqCst) == wanted)
+        self.alive
+            .iter()
+            .any(|alive| alive.load(Ordering::SeqCst) == wanted)
     }
 
     /// The map that gives each of `flushed` a new internal id, and what it would be in the log.
@@ -165,7 +171,12 @@ impl Databases {
     pub(crate) fn apply(&self, change: &MapChange) {
         let mut handles = self.handles.lock();
         let before = self.resolve_all();
-        let kept = |handle: u8| change.after.iter().any(|database| database.handle == handle);
+        let kept = |handle: u8| {
+            change
+                .after
+                .iter()
+                .any(|database| database.handle == handle)
+        };
         // The new ones live before anybody can resolve them, the old ones until nobody can.
         for database in &change.after {
             let alive = &self.alive[usize::from(database.handle)];
@@ -178,9 +189,12 @@ impl Databases {
             self.alive[usize::from(database.handle)].store(DEAD, Ordering::SeqCst);
         }
         handles.free.retain(|handle| !kept(*handle));
-        handles
-            .dead
-            .extend(before.iter().map(|d| d.handle).filter(|handle| !kept(*handle)));
+        handles.dead.extend(
+            before
+                .iter()
+                .map(|d| d.handle)
+                .filter(|handle| !kept(*handle)),
+        );
         handles.map = change.map;
     }
 
@@ -245,9 +259,6 @@ mod tests {
             let change = databases.plan_flush(&[Db(0)]);
             change.map(|change| databases.apply(&change)).is_ok()
         });
-        assert_eq!(
-            flushes.count(),
-            HANDLE_COUNT - DATABASE_COUNT_MAX
-        );
+        assert_eq!(flushes.count(), HANDLE_COUNT - DATABASE_COUNT_MAX);
     }
 }

@@ -170,7 +170,11 @@ impl Worker {
     fn run_round(self: &Rc<Self>) {
         let writes = self.log().take_all(self.number);
         let durable_write = self.log().aim_round(&writes);
-        let sync = if durable_write { WriteSync::Durable } else { WriteSync::None };
+        let sync = if durable_write {
+            WriteSync::Durable
+        } else {
+            WriteSync::None
+        };
         self.submit_jobs(&writes.jobs, sync);
         self.advance_round();
     }

@@ -33,7 +33,10 @@ pub(crate) async fn free(
         store.log().check_latch()?;
         write_free_mark(worker, victim).await?;
         store.segments().put_freed(victim);
-        store.counters().cleaner_freed_bytes.add(u64::from(store.segment_bytes()));
+        store
+            .counters()
+            .cleaner_freed_bytes
+            .add(u64::from(store.segment_bytes()));
         store.prepare_log();
     }
     Ok(())
@@ -61,7 +64,9 @@ async fn write_job(worker: &Rc<Worker>, job: ColdJob, sync: WriteSync) -> Result
     let buffer = Arc::clone(worker.store().cold().image(job.image).buffer());
     let from = job.offset as usize;
     let slice = BufferSlice::new(buffer, from..from + job.bytes as usize);
-    let written = channel.write(start + u64::from(job.offset), slice, sync).await;
+    let written = channel
+        .write(start + u64::from(job.offset), slice, sync)
+        .await;
     latch_on_error(worker, written)
 }
 
@@ -89,6 +94,8 @@ async fn write_free_mark(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(
     let bytes = header.encode();
     let mut buffer = channel.buffer(bytes.len());
     buffer.copy_from_slice(&bytes);
-    let written = channel.write_buffer(start, buffer, WriteSync::Durable).await;
+    let written = channel
+        .write_buffer(start, buffer, WriteSync::Durable)
+        .await;
     latch_on_error(worker, written).map(|_| ())
 }

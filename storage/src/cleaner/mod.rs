@@ -67,7 +67,11 @@ async fn turn(worker: &Rc<Worker>, settled: &mut Vec<SegmentNumber>) -> Result<u
         // What was overwritten since the last round may give victims once it is durable.
         worker.request_durable(worker.store().log().tail());
     }
-    Ok(if settled.is_empty() { INTERVAL_US } else { PIN_INTERVAL_US })
+    Ok(if settled.is_empty() {
+        INTERVAL_US
+    } else {
+        PIN_INTERVAL_US
+    })
 }
 
 /// Moves what is live out of the victims: those that it was done for.

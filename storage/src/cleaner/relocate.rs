@@ -73,9 +73,7 @@ async fn read_summary(
         return Ok(Vec::new());
     }
     let bytes = read(worker, victim, extent.offset, length).await?;
-    let entries = footer
-        .verify_entries(&bytes)
-        .and_then(Iterator::collect);
+    let entries = footer.verify_entries(&bytes).and_then(Iterator::collect);
     let mut entries: Vec<_> = entries.map_err(|_| corrupt(extent.offset, length))?;
     entries.reverse();
     Ok(entries)
@@ -241,7 +239,9 @@ fn move_unindexed(worker: &Rc<Worker>, entry: &SummaryEntry, old: Location, new:
         | EntryDetail::Put { .. }
         | EntryDetail::Page { .. }
         | EntryDetail::Batch => {
-            store.segments().add_shadow(segment, shadow_bytes(entry.bytes));
+            store
+                .segments()
+                .add_shadow(segment, shadow_bytes(entry.bytes));
         }
     }
 }

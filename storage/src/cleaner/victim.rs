@@ -68,7 +68,11 @@ fn oldest_under_shadows(store: &Store) -> Option<Candidate> {
         .filter(is_ready)
         .min_by_key(|segment| segments.get(*segment).opening_lsn())?;
     let taken = segments.get(oldest).live_bytes();
-    Some(Candidate { segment: oldest, taken, worth: f64::INFINITY })
+    Some(Candidate {
+        segment: oldest,
+        taken,
+        worth: f64::INFINITY,
+    })
 }
 
 /// A victim stays in use after all.
@@ -103,7 +107,10 @@ fn candidates(store: &Store) -> impl Iterator<Item = Candidate> + '_ {
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "an order of worths needs no exact numbers")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "an order of worths needs no exact numbers"
+)]
 fn worth(taken: u64, segment_bytes: u64, age: u64) -> f64 {
     let utilization = taken as f64 / segment_bytes as f64;
     (1.0 - utilization) * age as f64 / (1.0 + utilization)

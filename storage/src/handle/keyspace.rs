@@ -91,7 +91,9 @@ impl Handle {
                 break;
             };
             // A record that cannot be read was logged and counted; the keys behind it go on.
-            let Ok(record) = source.record().await else { continue };
+            let Ok(record) = source.record().await else {
+                continue;
+            };
             if !record.is_expired(self.clock().unix_ms()) {
                 keys.push(Bytes::copy_from_slice(record.key()));
             }

@@ -64,7 +64,9 @@ impl Handle {
         let expiry_ms = source.base.and_then(Snapshot::expiry_ms);
         let changed = source.changed_pages();
         match source.base.and_then(Snapshot::root) {
-            Some(root) if root.page_bytes == PAGE_BYTES && changed.len() <= self.patch_pages_max() => {
+            Some(root)
+                if root.page_bytes == PAGE_BYTES && changed.len() <= self.patch_pages_max() =>
+            {
                 let root = RootValue {
                     value_bytes: source.len,
                     ..root

@@ -9,8 +9,8 @@ use crate::handle::{Handle, KeyLocks};
 use crate::lock::{Mode, StripeLocks};
 use crate::paged::PagedValue;
 use crate::read::StoredRecord;
-use crate::write::check_value;
 use crate::value::{Lookup, Peek, Snapshot, ValueType};
+use crate::write::check_value;
 
 impl Handle {
     /// Looks a key up without waiting; a device read that it needs is submitted.

@@ -104,12 +104,18 @@ impl Handle {
     ) -> Result<Outcome, StoreError> {
         let mut items = Vec::with_capacity(batch.writes.len());
         let mut fresh = Vec::new();
-        let is_removal = batch.writes.iter().all(|write| matches!(write, Write::Remove { .. }));
+        let is_removal = batch
+            .writes
+            .iter()
+            .all(|write| matches!(write, Write::Remove { .. }));
         for write in batch.writes {
             items.push(self.item(write, databases, &mut fresh).await?);
         }
         keep_last_writes(&mut items);
-        let terms = Terms { condition: batch.condition, ..terms };
+        let terms = Terms {
+            condition: batch.condition,
+            ..terms
+        };
         let outcome = if is_removal && items.len() > REMOVALS_PER_COMMIT {
             self.remove_in_steps(&items, terms).await
         } else {
@@ -121,8 +127,15 @@ impl Handle {
     }
 
     /// Removes many keys, some at a time: removals have no bound, and hold up nobody.
-    async fn remove_in_steps(&self, items: &[Item], terms: Terms<'_>) -> Result<Outcome, StoreError> {
-        let mut total = Outcome { applied: true, ..Outcome::default() };
+    async fn remove_in_steps(
+        &self,
+        items: &[Item],
+        terms: Terms<'_>,
+    ) -> Result<Outcome, StoreError> {
+        let mut total = Outcome {
+            applied: true,
+            ..Outcome::default()
+        };
         for step in items.chunks(REMOVALS_PER_COMMIT) {
             let outcome = self.0.commit_items(step, terms).await?;
             total.removed += outcome.removed;

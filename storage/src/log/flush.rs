@@ -293,7 +293,11 @@ impl Log {
         self.published.wait_below(target);
         let mut flush = self.flush.lock();
         let from = flush.submitted();
-        RoundWrites { jobs: flush.take_jobs(target, self.shape.segment_bytes), from, target }
+        RoundWrites {
+            jobs: flush.take_jobs(target, self.shape.segment_bytes),
+            from,
+            target,
+        }
     }
 
     /// Ends the log on a block: the LSN there. Waits for a thread that is sealing the segment.

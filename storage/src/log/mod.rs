@@ -130,7 +130,11 @@ impl Log {
 
     /// Fails once the log is latched.
     pub(crate) fn check_latch(&self) -> Result<(), StoreError> {
-        if self.is_latched() { Err(StoreError::Latched) } else { Ok(()) }
+        if self.is_latched() {
+            Err(StoreError::Latched)
+        } else {
+            Ok(())
+        }
     }
 
     pub(crate) fn latch_reason(&self) -> Option<String> {
@@ -171,7 +175,9 @@ impl Log {
     pub(crate) fn tail(&self) -> Lsn {
         loop {
             let flush = self.flush.lock();
-            let Some((image, opening)) = flush.open_image() else { return flush.sealed_end() };
+            let Some((image, opening)) = flush.open_image() else {
+                return flush.sealed_end();
+            };
             if let Some(end) = self.images[image].end() {
                 return opening.plus(u64::from(end.offset - BODY_START));
             }

@@ -78,7 +78,10 @@ impl Collections {
 
     /// The pages of a collection that lost its root, or never got one, are to be swept.
     pub(crate) fn abandon(&self, collection: Collection) {
-        self.registry.lock().sweep.push_back(Abandoned { collection, root: None });
+        self.registry.lock().sweep.push_back(Abandoned {
+            collection,
+            root: None,
+        });
         self.sweep_wanted.notify_one();
     }
 
@@ -104,7 +107,10 @@ impl Collections {
         };
         let lives_on = |id: CollectionId| kept.iter().any(|collection| collection.id == id);
         if let Some(collection) = before.filter(|before| !lives_on(before.id)) {
-            registry.sweep.push_back(Abandoned { collection, root: Some(key) });
+            registry.sweep.push_back(Abandoned {
+                collection,
+                root: Some(key),
+            });
             drop(registry);
             self.sweep_wanted.notify_one();
         }
@@ -189,7 +195,10 @@ mod tests {
         collections.root_changed(key(b"a"), true, None, &[longer]);
         assert_eq!(collections.take_sweep(), None);
         collections.root_changed(key(b"b"), true, None, &[]);
-        let abandoned = Abandoned { collection: longer, root: Some(key(b"b")) };
+        let abandoned = Abandoned {
+            collection: longer,
+            root: Some(key(b"b")),
+        };
         assert_eq!(collections.take_sweep(), Some(abandoned));
     }
 
@@ -199,7 +208,13 @@ mod tests {
         let fresh = FreshCollection::new(&collections, 2);
         let collection = fresh.collection;
         drop(fresh);
-        assert_eq!(collections.take_sweep(), Some(Abandoned { collection, root: None }));
+        assert_eq!(
+            collections.take_sweep(),
+            Some(Abandoned {
+                collection,
+                root: None
+            })
+        );
         let fresh = FreshCollection::new(&collections, 2);
         collections.root_changed(
             key(b"a"),

@@ -138,11 +138,19 @@ impl PagedValue {
 
     /// A page must be the one that was asked for, as long as the root says.
     fn check(&self, page: u32, record: &StoredRecord) -> Result<(), StoreError> {
-        let key = PageKey { collection: self.root.collection, page_number: page }.encode();
+        let key = PageKey {
+            collection: self.root.collection,
+            page_number: page,
+        }
+        .encode();
         let start = u64::from(page) * u64::from(self.root.page_bytes);
         let bytes = (self.root.value_bytes - start).min(u64::from(self.root.page_bytes));
         let is_it = record.key() == key && record.value_slice().len() as u64 >= bytes;
-        if is_it { Ok(()) } else { Err(StoreError::MissingPage { page }) }
+        if is_it {
+            Ok(())
+        } else {
+            Err(StoreError::MissingPage { page })
+        }
     }
 
     /// The part of a page that lies in `range`.

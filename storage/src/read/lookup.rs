@@ -67,10 +67,15 @@ impl Worker {
     /// Looks several keys up at one moment: no batch is seen half.
     pub(crate) fn lookup_many(self: &Rc<Self>, db: Db, keys: &[&[u8]]) -> Vec<Lookup> {
         let database = self.store().databases().resolve(db);
-        let identities: Vec<_> = keys.iter().map(|key| self.identify(database, key)).collect();
+        let identities: Vec<_> = keys
+            .iter()
+            .map(|key| self.identify(database, key))
+            .collect();
         let located = self.locate_many(&identities);
         let found = located.into_iter().zip(keys);
-        found.map(|(located, key)| self.lookup_located(located, key)).collect()
+        found
+            .map(|(located, key)| self.lookup_located(located, key))
+            .collect()
     }
 
     /// Finds and pins entries under all their buckets' locks.

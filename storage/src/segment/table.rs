@@ -83,7 +83,11 @@ impl Segment {
     }
 
     pub(crate) fn stream(&self) -> Stream {
-        if self.cold.load(Ordering::Acquire) == 1 { Stream::Cold } else { Stream::Hot }
+        if self.cold.load(Ordering::Acquire) == 1 {
+            Stream::Cold
+        } else {
+            Stream::Hot
+        }
     }
 
     pub(crate) fn opening_lsn(&self) -> Lsn {
@@ -93,7 +97,11 @@ impl Segment {
     /// The segment's present life. `number` is its own.
     pub(crate) fn generation(&self, number: SegmentNumber) -> Generation {
         let epoch = self.epoch.load(Ordering::Acquire);
-        Generation { epoch, segment: number, opening_lsn: self.opening_lsn() }
+        Generation {
+            epoch,
+            segment: number,
+            opening_lsn: self.opening_lsn(),
+        }
     }
 
     /// What record checksums of this life are seeded with.
@@ -112,9 +120,11 @@ impl Segment {
     /// Starts a life. `seed` is its generation's, for the checksums of all its records.
     pub(crate) fn begin_life(&self, generation: Generation, seed: GenerationSeed, stream: Stream) {
         self.epoch.store(generation.epoch, Ordering::Release);
-        self.opening_lsn.store(generation.opening_lsn.get(), Ordering::Release);
+        self.opening_lsn
+            .store(generation.opening_lsn.get(), Ordering::Release);
         self.seed.store(seed.get(), Ordering::Release);
-        self.cold.store(u8::from(stream == Stream::Cold), Ordering::Release);
+        self.cold
+            .store(u8::from(stream == Stream::Cold), Ordering::Release);
         self.sealed_lsn.store(u64::MAX, Ordering::Release);
         self.set_state(State::Open);
     }
@@ -128,7 +138,9 @@ impl Segment {
     }
 
     pub(crate) fn set_buffer(&self, number: Option<usize>) {
-        let raw = number.map_or(NO_BUFFER, |n| u8::try_from(n).expect("fewer than 255 buffers"));
+        let raw = number.map_or(NO_BUFFER, |n| {
+            u8::try_from(n).expect("fewer than 255 buffers")
+        });
         self.buffer.store(raw, Ordering::SeqCst);
     }
 
@@ -151,7 +163,12 @@ pub(crate) enum Found {
     /// It holds nothing, and its place exists.
     Free,
     /// It is in use.
-    Sealed { generation: Generation, seed: GenerationSeed, stream: Stream, sealed_lsn: Lsn },
+    Sealed {
+        generation: Generation,
+        seed: GenerationSeed,
+        stream: Stream,
+        sealed_lsn: Lsn,
+    },
     /// Nobody knows what it holds: in use, and never a victim.
     Damaged,
 }
@@ -190,8 +207,10 @@ impl SegmentTable {
             unallocated.push((start..start + count).map(SegmentNumber::new).collect());
             device_starts.push(start + count);
         }
-        let unallocated_counts =
-            device_segment_counts.iter().map(|count| AtomicU64::new(u64::from(*count))).collect();
+        let unallocated_counts = device_segment_counts
+            .iter()
+            .map(|count| AtomicU64::new(u64::from(*count)))
+            .collect();
         let total = *device_starts.last().expect("never empty");
         Self {
             segments: (0..total).map(|_| Segment::new()).collect(),
@@ -224,19 +243,29 @@ impl SegmentTable {
 
     /// The device a segment lies on and its index there.
     pub(crate) fn place(&self, segment: SegmentNumber) -> (DeviceNumber, u32) {
-        let device = self.device_starts.partition_point(|start| *start <= segment.get()) - 1;
-        (device_number(device), segment.get() - self.device_starts[device])
+        let device = self
+            .device_starts
+            .partition_point(|start| *start <= segment.get())
+            - 1;
+        (
+            device_number(device),
+            segment.get() - self.device_starts[device],
+        )
     }
 
     /// Moves `bytes` of live data into or out of a segment's count.
     pub(crate) fn add_live(&self, segment: SegmentNumber, bytes: i64) {
-        self.get(segment).live_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.get(segment)
+            .live_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
         self.live_total.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Counts tombstones that were written to a segment.
     pub(crate) fn add_shadow(&self, segment: SegmentNumber, bytes: i64) {
-        self.get(segment).shadow_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.get(segment)
+            .shadow_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
         self.shadow_total.fetch_add(bytes, Ordering::Relaxed);
     }
 
@@ -257,7 +286,9 @@ impl SegmentTable {
     fn allocatable_count(&self) -> u64 {
         let counts = self.unallocated_counts.iter().enumerate();
         let possible = counts.filter(|(device, _)| !self.is_exhausted(*device));
-        possible.map(|(_, count)| count.load(Ordering::Relaxed)).sum()
+        possible
+            .map(|(_, count)| count.load(Ordering::Relaxed))
+            .sum()
     }
 
     fn is_exhausted(&self, device: usize) -> bool {
@@ -366,8 +397,16 @@ impl SegmentTable {
 
     /// Enters what recovery found, in the order of the segments. The table is new.
     pub(crate) fn restore(&self, found: &[Found]) {
-        assert_eq!(found.len(), self.segments.len(), "recovery looked at every segment");
-        self.free.lock().unallocated.iter_mut().for_each(VecDeque::clear);
+        assert_eq!(
+            found.len(),
+            self.segments.len(),
+            "recovery looked at every segment"
+        );
+        self.free
+            .lock()
+            .unallocated
+            .iter_mut()
+            .for_each(VecDeque::clear);
         for (segment, found) in self.numbers().zip(found) {
             match *found {
                 Found::Unallocated => {
@@ -375,7 +414,12 @@ impl SegmentTable {
                     self.free.lock().unallocated[usize::from(device.get())].push_back(segment);
                 }
                 Found::Free => self.put_allocated(segment),
-                Found::Sealed { generation, seed, stream, sealed_lsn } => {
+                Found::Sealed {
+                    generation,
+                    seed,
+                    stream,
+                    sealed_lsn,
+                } => {
                     self.claim(segment);
                     let life = self.get(segment);
                     life.begin_life(generation, seed, stream);
@@ -418,7 +462,13 @@ mod tests {
         let device = device_number;
         assert_eq!(
             places,
-            [(device(0), 0), (device(0), 1), (device(0), 2), (device(1), 0), (device(1), 1)]
+            [
+                (device(0), 0),
+                (device(0), 1),
+                (device(0), 2),
+                (device(1), 0),
+                (device(1), 1)
+            ]
         );
     }
 
@@ -428,8 +478,9 @@ mod tests {
         while let Some(segment) = table.take_unallocated(false) {
             table.put_allocated(segment);
         }
-        let taken: Vec<_> =
-            std::iter::from_fn(|| table.take_ready()).map(SegmentNumber::get).collect();
+        let taken: Vec<_> = std::iter::from_fn(|| table.take_ready())
+            .map(SegmentNumber::get)
+            .collect();
         assert_eq!(taken, [0, 2, 1, 3]);
         assert_eq!(table.free_count(), 0);
     }
@@ -437,8 +488,11 @@ mod tests {
     #[test]
     fn a_restored_table_counts_what_was_found() {
         let table = SegmentTable::new(&[3, 2]);
-        let generation =
-            Generation { epoch: 2, segment: SegmentNumber::new(1), opening_lsn: Lsn::new(64) };
+        let generation = Generation {
+            epoch: 2,
+            segment: SegmentNumber::new(1),
+            opening_lsn: Lsn::new(64),
+        };
         let sealed = Found::Sealed {
             generation,
             seed: GenerationSeed::restore(7),
@@ -452,7 +506,14 @@ mod tests {
             Found::Damaged,
             Found::Unallocated,
         ]);
-        assert_eq!((table.free_count(), table.allocated_count(), table.ready_count()), (3, 3, 1));
+        assert_eq!(
+            (
+                table.free_count(),
+                table.allocated_count(),
+                table.ready_count()
+            ),
+            (3, 3, 1)
+        );
         let life = table.get(generation.segment);
         assert_eq!((life.state(), life.stream()), (State::Sealed, Stream::Cold));
         assert_eq!(life.generation(generation.segment), generation);
@@ -467,7 +528,9 @@ mod tests {
     #[test]
     fn freeing_forgets_what_was_live() {
         let table = SegmentTable::new(&[1]);
-        let segment = table.take_unallocated(false).inspect(|segment| table.put_allocated(*segment));
+        let segment = table
+            .take_unallocated(false)
+            .inspect(|segment| table.put_allocated(*segment));
         assert_eq!(table.take_ready(), segment);
         let segment = segment.expect("one segment");
         table.add_live(segment, 96);

@@ -37,7 +37,9 @@ async fn keep_ready(worker: &Rc<Worker>, again: bool) {
     let segments = worker.store().segments();
     let mut again = again;
     while segments.ready_count() < READY_MIN {
-        let Some(segment) = segments.take_unallocated(again) else { return };
+        let Some(segment) = segments.take_unallocated(again) else {
+            return;
+        };
         let prepared = prepare(worker, segment).await;
         let is_news = segments.set_exhausted(segment, prepared.is_err());
         match prepared {

@@ -78,7 +78,13 @@ pub(crate) async fn run_collections(worker: &Rc<Worker>) {
 /// pinned, and nobody can find the root now.
 async fn sweep_pages(worker: &Rc<Worker>, Abandoned { collection, root }: Abandoned) {
     if let Some(root) = root {
-        drop(worker.store().locks().acquire([root], Mode::Exclusive).await);
+        drop(
+            worker
+                .store()
+                .locks()
+                .acquire([root], Mode::Exclusive)
+                .await,
+        );
     }
     for page_number in 0..collection.page_count {
         let key = PageKey {

@@ -24,8 +24,8 @@ use crate::place;
 use crate::segment::shadow_bytes;
 use crate::units::{DatabaseId, Location, Lsn};
 use crate::worker::Worker;
-use crate::write::terms::{Mark, Terms, check_deadlines, condition_holds};
 use crate::write::Outcome;
+use crate::write::terms::{Mark, Terms, check_deadlines, condition_holds};
 
 /// What a write does to the index.
 #[derive(Clone, Copy, Debug)]
@@ -160,30 +160,49 @@ impl Worker {
         if !condition_holds(&current, terms.condition, &locks, now_ms) {
             return Ok(Outcome::default());
         }
-        let chosen: Chosen<'_, '_> =
-            current.into_iter().filter(|write| write.has_effect(&locks)).collect();
+        let chosen: Chosen<'_, '_> = current
+            .into_iter()
+            .filter(|write| write.has_effect(&locks))
+            .collect();
         if chosen.is_empty() {
-            return Ok(Outcome { applied: true, ..Outcome::default() });
+            return Ok(Outcome {
+                applied: true,
+                ..Outcome::default()
+            });
         }
-        let is_new = |write: &&&Prepared<'_>| {
-            !write.removes() && locks.find(write.identity).is_none()
-        };
-        let new: SmallVec<[Identity; 4]> =
-            chosen.iter().filter(is_new).map(|write| write.identity).collect();
-        locks.ensure_room(&new).map_err(|_| Refused::Failed(StoreError::OutOfMemory))?;
+        let is_new =
+            |write: &&&Prepared<'_>| !write.removes() && locks.find(write.identity).is_none();
+        let new: SmallVec<[Identity; 4]> = chosen
+            .iter()
+            .filter(is_new)
+            .map(|write| write.identity)
+            .collect();
+        locks
+            .ensure_room(&new)
+            .map_err(|_| Refused::Failed(StoreError::OutOfMemory))?;
         let removed = self.append(&chosen, &mut locks, now_ms)?;
         drop(locks);
         self.submit_full_units();
-        Ok(Outcome { applied: true, removed, written: chosen.len() as u64 })
+        Ok(Outcome {
+            applied: true,
+            removed,
+            written: chosen.len() as u64,
+        })
     }
 
     /// Refuses what must not be tried: writes after a failure, growth of a full device, batches
     /// beyond their bound.
     fn admit(&self, writes: &[Prepared<'_>], mark: Mark) -> Result<(), Refused> {
-        let all: u64 = writes.iter().map(|write| u64::from(write.draft.bytes())).sum();
+        let all: u64 = writes
+            .iter()
+            .map(|write| u64::from(write.draft.bytes()))
+            .sum();
         let bytes_max = self.store().batch_bytes_max();
         if all > bytes_max {
-            let error = StoreError::BatchTooLong { bytes: all, bytes_max };
+            let error = StoreError::BatchTooLong {
+                bytes: all,
+                bytes_max,
+            };
             return Err(Refused::Failed(error));
         }
         let grows = writes.iter().filter(|write| !write.removes());
@@ -210,12 +229,12 @@ impl Worker {
     fn current<'w, 'a>(&self, writes: &'w [Prepared<'a>]) -> Chosen<'w, 'a> {
         let databases = self.store().databases();
         let is_current = |write: &Prepared<'_>| {
-            write.database.is_none_or(|database| databases.is_current(database))
+            write
+                .database
+                .is_none_or(|database| databases.is_current(database))
         };
         let all_current = writes.iter().all(is_current);
-        let stays = |write: &&Prepared<'_>| {
-            all_current || (!write.is_page() && is_current(write))
-        };
+        let stays = |write: &&Prepared<'_>| all_current || (!write.is_page() && is_current(write));
         writes.iter().filter(stays).collect()
     }
 
@@ -229,7 +248,11 @@ impl Worker {
         let store = self.store();
         let following: u32 = chosen.iter().map(|write| write.draft.bytes()).sum();
         let record_count = u32::try_from(chosen.len()).expect("a batch is bounded");
-        let batch = BatchHeader { following_bytes: u64::from(following), record_count }.encode();
+        let batch = BatchHeader {
+            following_bytes: u64::from(following),
+            record_count,
+        }
+        .encode();
         let header = (record_count > 1).then(|| RecordDraft::new(Kind::Batch, &[], &batch));
         let header_bytes = header.map_or(0, |header| header.bytes());
         let bytes = header_bytes + following;
@@ -253,10 +276,15 @@ impl Worker {
         }
         let end = at.lsn.plus(u64::from(bytes));
         for write in chosen.iter().filter(|write| !write.is_page()) {
-            store.locks().note_published(LockTable::stripe_of(write.identity), end);
+            store
+                .locks()
+                .note_published(LockTable::stripe_of(write.identity), end);
         }
         store.log().publish(self.number());
-        store.counters().records_written.add(u64::from(record_count));
+        store
+            .counters()
+            .records_written
+            .add(u64::from(record_count));
         Ok(removed)
     }
 
@@ -275,14 +303,18 @@ impl Worker {
             store.segments().add_live(segment, i64::from(bytes));
             locks.put(write.identity, entry)
         } else {
-            store.segments().add_shadow(segment, shadow_bytes(write.draft.bytes()));
+            store
+                .segments()
+                .add_shadow(segment, shadow_bytes(write.draft.bytes()));
             locks.remove(write.identity)
         };
         if let Some(before) = before {
             store.forget_entry(&before);
         }
         let was_root = before.is_some_and(|entry| place::is_root(&entry));
-        store.collections().root_changed(write.identity, was_root, write.root(), kept);
+        store
+            .collections()
+            .root_changed(write.identity, was_root, write.root(), kept);
         before
     }
 }

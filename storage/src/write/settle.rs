@@ -53,7 +53,8 @@ impl Worker {
                     progress.locks = Some(locks);
                 }
                 Err(Refused::Unsure { identity, at }) => {
-                    self.settle_deadline((identity, at), terms.held, &mut progress).await?;
+                    self.settle_deadline((identity, at), terms.held, &mut progress)
+                        .await?;
                 }
             }
         }
@@ -75,7 +76,9 @@ impl Worker {
         }
         if record.is_expired(self.store().clock().unix_ms()) {
             let held = held.or(progress.locks.as_ref());
-            return self.wait_removed((identity, at), entry.database, held).await;
+            return self
+                .wait_removed((identity, at), entry.database, held)
+                .await;
         }
         progress.unexpired.push(at);
         Ok(())

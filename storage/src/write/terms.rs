@@ -6,8 +6,8 @@ use crate::expiry::{Deadline, deadline};
 use crate::lock::StripeLocks;
 use crate::place;
 use crate::units::Location;
-use crate::write::commit::{Effect, Prepared, Refused};
 use crate::write::Condition;
+use crate::write::commit::{Effect, Prepared, Refused};
 
 /// Under what circumstances a commit may happen.
 #[derive(Clone, Copy, Default)]
