@@ -127,7 +127,7 @@ fn threads_see_whole_values_and_lose_no_increment() {
                 let handle = store.attach(WORKERS).unwrap();
                 tokio::task::spawn_local(Store::run_background(handle));
                 stopped.await.unwrap();
-            })
+            });
         }
     });
     let threads: Vec<_> = (0..WORKERS)

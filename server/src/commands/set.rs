@@ -77,6 +77,10 @@ async fn set_by_old_value(
         old = expect_string(old)?;
         cx.count_lookup(old.is_some());
     }
+    if let Some(old) = old.as_mut().filter(|_| options.answers_old) {
+        // the pages of a large value go with it: they are held before it is replaced
+        old.pin(0..old.len()).await?;
+    }
     let is_allowed = options.allow(old.is_some());
     if is_allowed {
         if options.lifetime == Lifetime::Keep {
