@@ -2,7 +2,6 @@
 //!
 //! Owns the lists between the page's marks. `UPDATE_DOCS=1` writes them anew.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use cellar_server::command::CommandSpec;
@@ -33,9 +32,10 @@ fn lists() -> String {
     let mut groups: Vec<_> = GROUPS.iter().filter(|rows| !rows.is_empty()).collect();
     groups.sort_by_key(|rows| rows[0].group);
     for rows in groups {
-        write!(text, "\n## {}\n\n", heading(&rows[0])).unwrap();
-        text.push_str("| command | what it does | time |\n|---|---|---|\n");
-        for row in rows.iter() {
+        text.push_str("\n## ");
+        text.push_str(&heading(&rows[0]));
+        text.push_str("\n\n| command | what it does | time |\n|---|---|---|\n");
+        for row in *rows {
             if row.subcommands.is_empty() {
                 line(&mut text, row.name, row);
             }
@@ -60,6 +60,13 @@ fn heading(row: &CommandSpec) -> String {
 fn line(text: &mut String, name: &str, row: &CommandSpec) {
     let call = format!("{} {}", name.to_uppercase(), row.syntax);
     let call = call.trim_end().replace('|', "\\|");
-    let time = row.complexity;
-    writeln!(text, "| `{call}` | {} | {time} |", row.summary).unwrap();
+    text.extend([
+        "| `",
+        &call,
+        "` | ",
+        row.summary,
+        " | ",
+        row.complexity,
+        " |\n",
+    ]);
 }
