@@ -1,5 +1,6 @@
-//! Several workers on real threads over one small store: every value read is whole and its own key's,
-//! and no locked increment is lost, while segments are sealed, cleaned and reused underneath.
+//! Several workers on real threads over one small store: every value read is whole and its own
+//! key's, and no locked increment is lost, while segments are sealed, cleaned and reused
+//! underneath.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
