@@ -273,6 +273,99 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Entry, Hasher, Identity};
+
+    const ENTRY: Entry = Entry {
+        location: 1,
+        length_class: 0,
+        value_type: 0,
+        database: 0,
+        referenced: false,
+        expiry_s: 0,
+    };
+
+    /// An index of which partition 0 has `count` keys, and those.
+    fn filled(count: u32) -> (Index, Vec<Identity>) {
+        let index = Index::new_for_uneven(0).expect("addresses are to be had");
+        let hasher = Hasher::new([1; 16]);
+        let ids = (0..count).map(|number| hasher.key(number, b"").in_partition(0));
+        let ids: Vec<Identity> = ids.collect();
+        for id in &ids {
+            let mut lock = index.lock(*id);
+            lock.ensure_room(*id).expect("there is no bound");
+            lock.put(*id, ENTRY);
+        }
+        (index, ids)
+    }
+
+    fn buckets(index: &Index) -> u32 {
+        State::from_word(index.region(0).state.load(Ordering::Relaxed)).buckets()
+    }
+
+    fn block(index: &Index, bucket: u32) -> u32 {
+        index.block_at(index.region(0), Place::of(bucket, index.shape))
+    }
+
+    /// Steps `step` while a writer holds `bucket`, then again when it does not.
+    fn check_busy(bucket_of: impl Fn(u32) -> u32, step: impl Fn(&Index), change: i64) {
+        let (index, ids) = filled(200);
+        let before = buckets(&index);
+        let busy = block(&index, bucket_of(before));
+        let member = ids.iter().find(|id| index.locate(**id).block == busy);
+        let held = index.lock(*member.expect("no bucket of 200 keys is empty"));
+        step(&index);
+        assert_eq!(buckets(&index), before, "a busy bucket is left alone");
+        drop(held);
+        step(&index);
+        assert_eq!(i64::from(buckets(&index)) - i64::from(before), change);
+        assert!(ids.iter().all(|id| index.lookup(*id) == Some(ENTRY)));
+    }
+
+    #[test]
+    fn a_bucket_that_a_writer_holds_is_neither_split_nor_merged() {
+        let grow = |index: &Index| index.grow(index.region(0)).expect("there is no bound");
+        let shrink = |index: &Index| index.shrink(index.region(0));
+        check_busy(parent_of, grow, 1);
+        check_busy(|buckets| buckets - 1, shrink, -1);
+        check_busy(|buckets| parent_of(buckets - 1), shrink, -1);
+    }
+
+    #[test]
+    fn a_bucket_that_left_the_table_stays_locked_and_its_readers_notice() {
+        let (index, ids) = filled(200);
+        let last = block(&index, buckets(&index) - 1);
+        let member = ids.iter().find(|id| index.locate(**id).block == last);
+        let located = index.locate(*member.expect("no bucket of 200 keys is empty"));
+        assert!(located.is_current());
+        index.shrink(index.region(0));
+        assert!(!located.is_current());
+        assert!(index.lock_of(last).try_lock().is_none());
+        assert!(index.lock_of(last).begin_read().is_none());
+        index.grow(index.region(0)).expect("there is no bound");
+        assert!(!located.is_current(), "the same bucket in another life");
+        assert!(
+            index
+                .lock_of(block(&index, buckets(&index) - 1))
+                .begin_read()
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn splitting_and_merging_give_back_all_they_took() {
+        let (index, ids) = filled(200);
+        let before = (buckets(&index), index.bytes());
+        for _ in 0..if cfg!(miri) { 20 } else { 3000 } {
+            index.grow(index.region(0)).expect("there is no bound");
+        }
+        while buckets(&index) > before.0 {
+            index.shrink(index.region(0));
+        }
+        assert_eq!(index.bytes().buckets, before.1.buckets);
+        assert_eq!(index.bytes().overflow, before.1.overflow);
+        assert_eq!(index.bytes().directory, before.1.directory);
+        assert!(ids.iter().all(|id| index.lookup(*id) == Some(ENTRY)));
+    }
 
     #[test]
     fn steps_are_due_at_the_fill_and_not_at_once_back() {

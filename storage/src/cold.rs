@@ -9,7 +9,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::format::{
-    FOOTER_BYTES, Footer, GenerationSeed, SegmentHeader, SegmentState, Stream, SummaryEntry, entry_offset,
+    FOOTER_BYTES, Footer, GenerationSeed, SegmentHeader, SegmentState, Stream, SummaryEntry,
+    entry_offset,
 };
 use crate::log::{BODY_START, Image, LogShape, Place, Reserved};
 use crate::segment::{SegmentTable, State};
@@ -70,10 +71,7 @@ impl ColdLog {
             segments,
             images,
             first_number,
-            state: Mutex::new(ColdState {
-                open: None,
-                idle
-            }),
+            state: Mutex::new(ColdState { open: None, idle }),
         }
     }
 
@@ -230,7 +228,11 @@ impl ColdLog {
     /// The footer's place in the image.
     pub(crate) fn footer_job(&self, job: &ColdJob) -> ColdJob {
         let bytes = FOOTER_BYTES as u32;
-        ColdJob { offset: self.shape.segment_bytes - bytes, bytes, ..*job }
+        ColdJob {
+            offset: self.shape.segment_bytes - bytes,
+            bytes,
+            ..*job
+        }
     }
 
     /// A segment is wholly written and durable: it may become a victim, and its image may serve another.

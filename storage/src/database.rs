@@ -18,9 +18,14 @@ use crate::units::DatabaseId;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Db(pub u8);
 
-/// The handle of pages of large values, which belong to their root and not to a database: the last
-/// one that an index entry can name.
-pub(crate) const PAGE_HANDLE: u8 = cellar_index::DATABASE_END - 1;
+/// Handles that an index entry can name: all databases twice, so that all of them can be flushed
+/// while none of the dead ones is swept.
+const HANDLE_COUNT: usize = cellar_index::DATABASE_END as usize;
+const _: () = assert!(HANDLE_COUNT >= 2 * DATABASE_COUNT_MAX);
+/// What entries of pages carry in the handle's place: they belong to a root and to no database.
+pub(crate) const PAGE_HANDLE: u8 = 0;
+/// No live database has the handle.
+const DEAD: u64 = u64::MAX;
 /// A database as it was resolved at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DbRef {
@@ -55,6 +60,9 @@ struct Handles {
 /// The current map, readable without a lock.
 pub(crate) struct Databases {
     slots: [AtomicU64; DATABASE_COUNT_MAX],
+    /// The internal id of each handle's database while it is in the map: what decides whether an
+    /// entry or a write is alive. A swap does not touch it.
+    alive: [AtomicU64; HANDLE_COUNT],
     handles: Mutex<Handles>,
 }
 
@@ -70,10 +78,19 @@ impl Databases {
                 .pack(),
             )
         };
+        let alive = |handle: usize| {
+            let is_used = handle < DATABASE_COUNT_MAX;
+            AtomicU64::new(if is_used {
+                u64::from(map.id(handle).get())
+            } else {
+                DEAD
+            })
+        };
         let first_free = u8::try_from(DATABASE_COUNT_MAX).expect("sixteen");
-        let free = (first_free..PAGE_HANDLE).collect();
+        let free = (first_free..cellar_index::DATABASE_END).collect();
         Self {
             slots: std::array::from_fn(slot),
+            alive: std::array::from_fn(alive),
             handles: Mutex::new(Handles {
                 free,
                 dead: Vec::new(),
@@ -92,37 +109,32 @@ impl Databases {
         std::array::from_fn(|n| DbRef::unpack(self.slots[n].load(Ordering::Acquire)))
     }
 
-    /// Whether the map still names the database. Pages belong to none and are always current.
-    pub(crate) fn is_current(&self, database: DbRef) -> bool {
-        database.handle == PAGE_HANDLE
-            || self
-                .slots
-                .iter()
-                .any(|slot| slot.load(Ordering::SeqCst) == database.pack())
+    fn alive_id(&self, handle: u8) -> Option<DatabaseId> {
+        let raw = self.alive[usize::from(handle)].load(Ordering::SeqCst);
+        u32::try_from(raw).ok().map(DatabaseId::new)
     }
 
-    /// Whether entries with this handle belong to a database in the map.
+    /// Whether the map still names the database.
+    pub(crate) fn is_current(&self, database: DbRef) -> bool {
+        self.alive_id(database.handle) == Some(database.id)
+    }
+
+    /// Whether entries of keys with this handle belong to a database in the map.
     pub(crate) fn is_handle_current(&self, handle: u8) -> bool {
-        handle == PAGE_HANDLE
-            || self
-                .resolve_all()
-                .iter()
-                .any(|database| database.handle == handle)
+        self.alive_id(handle).is_some()
     }
 
     /// The database with this handle, if the map names it.
     pub(crate) fn by_handle(&self, handle: u8) -> Option<DbRef> {
-        self.resolve_all()
-            .into_iter()
-            .find(|database| database.handle == handle)
+        self.alive_id(handle).map(|id| DbRef { id, handle })
     }
 
-    /// The handle of an internal id, if the map names it.
-    pub(crate) fn handle_of(&self, id: DatabaseId) -> Option<u8> {
-        self.resolve_all()
+    /// Whether the map names the database with this internal id.
+    pub(crate) fn is_id_current(&self, id: DatabaseId) -> bool {
+        let wanted = u64::from(id.get());
+        self.alive
             .iter()
-            .find(|database| database.id == id)
-            .map(|d| d.handle)
+            .any(|alive| alive.load(Ordering::SeqCst) == wanted)
     }
 
     /// The map that gives each of `flushed` a new internal id, and what it would be in the log.
@@ -159,15 +171,23 @@ impl Databases {
     pub(crate) fn apply(&self, change: &MapChange) {
         let mut handles = self.handles.lock();
         let before = self.resolve_all();
-        for (slot, database) in self.slots.iter().zip(&change.after) {
-            slot.store(database.pack(), Ordering::SeqCst);
-        }
         let kept = |handle: u8| {
             change
                 .after
                 .iter()
                 .any(|database| database.handle == handle)
         };
+        // The new ones live before anybody can resolve them, the old ones until nobody can.
+        for database in &change.after {
+            let alive = &self.alive[usize::from(database.handle)];
+            alive.store(u64::from(database.id.get()), Ordering::SeqCst);
+        }
+        for (slot, database) in self.slots.iter().zip(&change.after) {
+            slot.store(database.pack(), Ordering::SeqCst);
+        }
+        for database in before.iter().filter(|database| !kept(database.handle)) {
+            self.alive[usize::from(database.handle)].store(DEAD, Ordering::SeqCst);
+        }
         handles.free.retain(|handle| !kept(*handle));
         handles.dead.extend(
             before
@@ -239,9 +259,6 @@ mod tests {
             let change = databases.plan_flush(&[Db(0)]);
             change.map(|change| databases.apply(&change)).is_ok()
         });
-        assert_eq!(
-            flushes.count(),
-            usize::from(PAGE_HANDLE) - DATABASE_COUNT_MAX
-        );
+        assert_eq!(flushes.count(), HANDLE_COUNT - DATABASE_COUNT_MAX);
     }
 }

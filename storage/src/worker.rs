@@ -168,9 +168,13 @@ impl Worker {
 
     /// Writes all that there is, as the round that this worker just began.
     fn run_round(self: &Rc<Self>) {
-        let writes = self.log().take_all();
+        let writes = self.log().take_all(self.number);
         let durable_write = self.log().aim_round(&writes);
-        let sync = if durable_write { WriteSync::Durable } else { WriteSync::None };
+        let sync = if durable_write {
+            WriteSync::Durable
+        } else {
+            WriteSync::None
+        };
         self.submit_jobs(&writes.jobs, sync);
         self.advance_round();
     }

@@ -16,7 +16,10 @@ const KEYS: u64 = 300;
 const COUNTERS: u64 = 7;
 
 fn run<F: Future>(future: F) -> F::Output {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     tokio::task::LocalSet::new().block_on(&runtime, future)
 }
 
@@ -37,14 +40,20 @@ fn value(key: u64, version: u64, words: usize) -> Vec<u8> {
 fn check(key: u64, bytes: &[u8]) {
     let words = bytes.as_chunks::<8>().0;
     let first = words.first().copied().unwrap_or_default();
-    assert!(words.iter().all(|word| *word == first), "a torn value under key {key}");
+    assert!(
+        words.iter().all(|word| *word == first),
+        "a torn value under key {key}"
+    );
     assert_eq!(u64::from_le_bytes(first) >> 32, key, "another key's value");
 }
 
 async fn increment(handle: &Handle, counter: u64) {
     let name = format!("counter:{counter}");
     let locks = handle.lock(&[(DB, name.as_bytes())]).await;
-    let before = handle.get_locked(&locks, DB, name.as_bytes()).await.unwrap();
+    let before = handle
+        .get_locked(&locks, DB, name.as_bytes())
+        .await
+        .unwrap();
     let before = before.map_or(0, |snapshot| {
         u64::from_le_bytes(snapshot.inline().unwrap()[..8].try_into().unwrap())
     });
@@ -91,7 +100,10 @@ async fn step(handle: &Handle, state: &mut u64, increments: &AtomicU64) {
 
 #[test]
 fn threads_see_whole_values_and_lose_no_increment() {
-    let seed: u64 = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1);
+    let seed: u64 = std::env::var("SEED")
+        .ok()
+        .and_then(|s| s.parse().ok())
+        .unwrap_or(1);
     println!("SEED={seed}");
     let directory = tempfile::tempdir().unwrap();
     let clock = Arc::new(SystemClock::new());
@@ -110,41 +122,48 @@ fn threads_see_whole_values_and_lose_no_increment() {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let upkeep = std::thread::spawn({
         let store = Arc::clone(&store);
-        move || run(async {
-            let handle = store.attach(WORKERS).unwrap();
-            tokio::task::spawn_local(Store::run_background(handle));
-            stopped.await.unwrap();
-        })
+        move || {
+            run(async {
+                let handle = store.attach(WORKERS).unwrap();
+                tokio::task::spawn_local(Store::run_background(handle));
+                stopped.await.unwrap();
+            })
+        }
     });
     let threads: Vec<_> = (0..WORKERS)
         .map(|worker| {
             let (store, increments) = (Arc::clone(&store), Arc::clone(&increments));
             let finished = Arc::clone(&finished);
-            std::thread::spawn(move || run(async move {
-                let handle = store.attach(worker).unwrap();
-                let mut state = seed.wrapping_mul(1000) + worker as u64;
-                for turn in 0..STEPS {
-                    step(&handle, &mut state, &increments).await;
-                    if turn % 16 == 0 {
-                        tokio::task::yield_now().await;
+            std::thread::spawn(move || {
+                run(async move {
+                    let handle = store.attach(worker).unwrap();
+                    let mut state = seed.wrapping_mul(1000) + worker as u64;
+                    for turn in 0..STEPS {
+                        step(&handle, &mut state, &increments).await;
+                        if turn % 16 == 0 {
+                            tokio::task::yield_now().await;
+                        }
+                        handle.end_of_turn();
                     }
-                    handle.end_of_turn();
-                }
-                finished.wait().await;
-                let mut sum = 0;
-                for counter in 0..COUNTERS {
-                    let name = format!("counter:{counter}");
-                    let found = handle.get(DB, name.as_bytes()).await.unwrap();
-                    sum += found.map_or(0, |snapshot| {
-                        u64::from_le_bytes(snapshot.inline().unwrap()[..8].try_into().unwrap())
-                    });
-                }
-                finished.wait().await;
-                sum
-            }))
+                    finished.wait().await;
+                    let mut sum = 0;
+                    for counter in 0..COUNTERS {
+                        let name = format!("counter:{counter}");
+                        let found = handle.get(DB, name.as_bytes()).await.unwrap();
+                        sum += found.map_or(0, |snapshot| {
+                            u64::from_le_bytes(snapshot.inline().unwrap()[..8].try_into().unwrap())
+                        });
+                    }
+                    finished.wait().await;
+                    sum
+                })
+            })
         })
         .collect();
-    let sums: Vec<u64> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let sums: Vec<u64> = threads
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .collect();
     assert_eq!(sums.iter().max(), Some(&increments.load(Ordering::Relaxed)));
     let stats = store.stats();
     assert!(stats.cleaner_segments > 20, "{stats:?}");

@@ -38,6 +38,7 @@ pub fn arguments_of(spec: &CommandSpec) -> Vec<Argument> {
         Argument {
             kind: Kind::Block(items),
             is_multiple: false,
+            is_optional: false,
             ..
         } => items,
         argument => vec![argument],
@@ -179,6 +180,34 @@ impl Argument {
             is_optional: false,
             is_multiple: false,
         }
+    }
+
+    /// Whether it always takes the same number of words.
+    #[cfg(test)]
+    pub(crate) fn is_fixed(&self) -> bool {
+        let is_inner_fixed = match &self.kind {
+            Kind::Value(_) | Kind::Token => true,
+            Kind::Choice(items) => items
+                .iter()
+                .all(|item| item.is_fixed() && item.count_min() == self.count_min()),
+            Kind::Block(items) => items.iter().all(Self::is_fixed),
+        };
+        is_inner_fixed && !self.is_optional && !self.is_multiple
+    }
+
+    /// The fewest words that it takes.
+    #[cfg(test)]
+    pub(crate) fn count_min(&self) -> usize {
+        if self.is_optional {
+            return 0;
+        }
+        let inner = match &self.kind {
+            Kind::Value(_) => 1,
+            Kind::Token => 0,
+            Kind::Choice(items) => items.iter().map(Self::count_min).min().unwrap_or(0),
+            Kind::Block(items) => items.iter().map(Self::count_min).sum(),
+        };
+        inner + usize::from(self.token.is_some())
     }
 
     /// Encodes it as COMMAND DOCS does.

@@ -10,7 +10,7 @@ use super::bit_integer::{IntegerType, Overflow};
 use super::bit_words::Words;
 use super::bits::parse_offset;
 use super::read::find_string;
-use super::string_value::{expect_string, integer};
+use super::string_value::{check_length, expect_string, integer};
 use crate::command::{CommandError, Cx, Pending};
 use crate::resp::{Args, ReplyBuf};
 
@@ -149,6 +149,7 @@ async fn write(cx: &Cx, key: &Bytes, operations: &[Operation]) -> Result<ReplyBu
     // the string grows up to the last written bit, even where the write fails on overflow
     let written = operations.iter().filter(|operation| operation.writes());
     if let Some(last) = written.map(Operation::last_byte).max() {
+        check_length(cx, last + 1, &[])?;
         words.grow(last + 1).await?;
     }
     let reply = run_all(cx, operations, &mut words).await?;

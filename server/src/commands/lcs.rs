@@ -50,6 +50,8 @@ impl Options {
 /// `LCS key1 key2 [LEN] [IDX] [MINMATCHLEN min-match-len] [WITHMATCHLEN]`
 pub fn lcs(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
+        // begun here: a HELLO behind this command must not change the form of its reply
+        let mut reply = cx.reply();
         let (left, right) = find_both(&cx, &args[1], &args[2]).await?;
         let options = Options::parse(&args[3..])?;
         let pair_count = (len(left.as_ref()) + 1).saturating_mul(len(right.as_ref()) + 1);
@@ -59,7 +61,6 @@ pub fn lcs(cx: Cx, args: Args) -> Pending {
             ));
         }
         let (left, right) = (whole(left).await?, whole(right).await?);
-        let mut reply = cx.reply();
         if options.answers_length {
             reply.integer(i64::from(length(&left, &right).await));
             return Ok(reply);

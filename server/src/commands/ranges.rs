@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use cellar_storage::{Snapshot, WriteBatch};
+use cellar_storage::{Encoding, Snapshot, WriteBatch};
 
 use super::string_value::{check_length, encoding_of, expect_string, integer};
 use crate::command::{CommandError, Cx, Pending};
@@ -76,7 +76,7 @@ pub fn append(cx: Cx, args: Args) -> Pending {
         let found = cx.store.get_locked(&locks, cx.db(), &args[1]).await?;
         let len = if let Some(value) = expect_string(found)? {
             check_length(&cx, value.len(), data)?;
-            if data.is_empty() {
+            if data.is_empty() && value.encoding() == Encoding::Raw {
                 value.len()
             } else {
                 cx.store

@@ -31,9 +31,10 @@ pub(crate) fn attempt(
         Lookup::Pending(read) => {
             cx.linearized();
             let (cx, args) = (cx.clone(), args.clone());
+            // begun here: a HELLO behind this command must not change the form of its reply
+            let mut reply = cx.reply();
             return Ok(Attempt::Later(Box::pin(async move {
                 let found = read.await?;
-                let mut reply = cx.reply();
                 cx.count_lookup(found.is_some());
                 answer(&cx, &args, found, &mut reply)?;
                 Ok(reply)
@@ -49,8 +50,8 @@ pub(crate) fn attempt(
 /// Looks argument number `key` up, waiting for whoever has it locked, and answers.
 pub(crate) fn wait(cx: Cx, args: Args, (key, answer): (usize, Answer)) -> Pending {
     Box::pin(async move {
-        let found = find(&cx, &args[key]).await?;
         let mut reply = cx.reply();
+        let found = find(&cx, &args[key]).await?;
         answer(&cx, &args, found, &mut reply)?;
         Ok(reply)
     })

@@ -51,7 +51,7 @@ pub fn set(cx: Cx, args: Args) -> Pending {
         let expiry_ms = Grammar::Set.deadline(options.lifetime, cx.store.clock().unix_ms())?;
         let mut reply = cx.reply();
         if options.answers_old || options.lifetime == Lifetime::Keep {
-            set_by_old_value(&cx, &args, (&options, expiry_ms), &mut reply).await?;
+            set_by_old_value(&cx, &args, &options, expiry_ms, &mut reply).await?;
         } else {
             let outcome = cx
                 .store
@@ -67,7 +67,8 @@ pub fn set(cx: Cx, args: Args) -> Pending {
 async fn set_by_old_value(
     cx: &Cx,
     args: &Args,
-    (options, mut expiry_ms): (&StringOptions<'_>, Option<u64>),
+    options: &StringOptions<'_>,
+    mut expiry_ms: Option<u64>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
     let locks = cx.store.lock(&[(cx.db(), &args[1])]).await;
@@ -188,7 +189,7 @@ pub fn getset(cx: Cx, args: Args) -> Pending {
             lifetime: Lifetime::Unsaid,
         };
         let mut reply = cx.reply();
-        set_by_old_value(&cx, &args, (&options, None), &mut reply).await?;
+        set_by_old_value(&cx, &args, &options, None, &mut reply).await?;
         Ok(reply)
     })
 }

@@ -133,7 +133,11 @@ pub fn try_mget(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, C
         .any(|lookup| matches!(lookup, Lookup::Pending(_)))
     {
         cx.linearized();
-        return Ok(Attempt::Later(Box::pin(answer_mget(cx.clone(), lookups))));
+        return Ok(Attempt::Later(Box::pin(answer_mget(
+            cx.clone(),
+            lookups,
+            cx.reply(),
+        ))));
     }
     reply.array(lookups.len());
     for lookup in lookups {
@@ -148,8 +152,11 @@ pub fn try_mget(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, C
 }
 
 /// MGET once all its lookups are done.
-async fn answer_mget(cx: Cx, lookups: Lookups) -> Result<ReplyBuf, CommandError> {
-    let mut reply = cx.reply();
+async fn answer_mget(
+    cx: Cx,
+    lookups: Lookups,
+    mut reply: ReplyBuf,
+) -> Result<ReplyBuf, CommandError> {
     reply.array(lookups.len());
     for lookup in lookups {
         let found = match lookup {

@@ -21,8 +21,19 @@ fn run(arguments: &[&str], directory: &Path) -> Output {
     cellar(arguments, directory).output().unwrap()
 }
 
+/// A running binary; it is killed if the test fails before it ends.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // one that has ended already cannot be killed
+        drop(self.0.kill());
+        self.0.wait().unwrap();
+    }
+}
+
 /// Starts a server on a unix socket; returns once it says that it is ready.
-fn start(directory: &Path, more: &[&str]) -> (Child, Vec<String>) {
+fn start(directory: &Path, more: &[&str]) -> (Process, Vec<String>) {
     let options = [
         "--port",
         "0",
@@ -38,9 +49,9 @@ fn start(directory: &Path, more: &[&str]) -> (Child, Vec<String>) {
         "1",
     ];
     let mut command = cellar(&[&options[..], more].concat(), directory);
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Process(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = Vec::new();
-    for line in BufReader::new(child.stdout.as_mut().unwrap()).lines() {
+    for line in BufReader::new(child.0.stdout.as_mut().unwrap()).lines() {
         lines.push(line.unwrap());
         if lines
             .last()
@@ -144,9 +155,9 @@ fn it_serves_a_unix_socket_and_stops_on_sigterm() {
     let mut client = Client::unix(UnixStream::connect(&socket).unwrap());
     client.check("set k v", "+OK");
     assert!(client.run("client info").text().contains(" flags=U "));
-    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+    kill(Pid::from_raw(child.0.id().cast_signed()), Signal::SIGTERM).unwrap();
     assert!(client.is_closed());
-    assert!(child.wait().unwrap().success());
+    assert!(child.0.wait().unwrap().success());
     assert!(!socket.exists());
 }
 
@@ -154,15 +165,15 @@ fn it_serves_a_unix_socket_and_stops_on_sigterm() {
 fn the_socket_of_a_killed_server_is_taken_over() {
     let directory = tempfile::tempdir().unwrap();
     let (mut child, _) = start(directory.path(), &[]);
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.0.kill().unwrap();
+    child.0.wait().unwrap();
     assert!(directory.path().join("socket").exists());
     let (mut child, _) = start(directory.path(), &[]);
     let mut client = Client::unix(UnixStream::connect(directory.path().join("socket")).unwrap());
     client.check("ping", "+PONG");
     client.send(&["shutdown", "nosave"]);
     assert!(client.is_closed());
-    assert!(child.wait().unwrap().success());
+    assert!(child.0.wait().unwrap().success());
 }
 
 #[test]
@@ -187,9 +198,9 @@ fn the_log_goes_to_its_file() {
         ],
         directory.path(),
     );
-    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Process(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut banner = String::new();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut output = BufReader::new(child.0.stdout.take().unwrap());
     while !banner.contains("type next") {
         assert!(output.read_line(&mut banner).unwrap() > 0, "{banner}");
     }
@@ -198,7 +209,7 @@ fn the_log_goes_to_its_file() {
     client.check("debug log hello", "+OK");
     client.send(&["shutdown"]);
     assert!(client.is_closed());
-    assert!(child.wait().unwrap().success());
+    assert!(child.0.wait().unwrap().success());
     let log = std::fs::read_to_string(directory.path().join("cellar.log")).unwrap();
     assert!(log.contains("ready to accept connections"), "{log}");
     assert!(log.contains("WARN DEBUG LOG: hello"), "{log}");

@@ -238,7 +238,7 @@ impl Client {
             b'_' => Reply::Null,
             b'$' | b'*' if count() < 0 => Reply::Null,
             b'$' | b'=' => {
-                let bytes = self.read_exact(count() as usize + 2);
+                let bytes = self.read_exact(count().unsigned_abs() as usize + 2);
                 Reply::Bulk(bytes[..bytes.len() - 2].to_vec())
             }
             b'*' | b'~' | b'>' => Reply::Array((0..count()).map(|_| self.read()).collect()),
@@ -270,7 +270,7 @@ impl Client {
     fn fill(&mut self) {
         self.buffer.drain(..self.at);
         self.at = 0;
-        let mut chunk = [0; 64 * 1024];
+        let mut chunk = vec![0; 64 * 1024];
         let count = loop {
             match self.stream.read(&mut chunk) {
                 Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}

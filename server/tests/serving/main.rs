@@ -3,6 +3,8 @@
 //!
 //! Owns the behaviour that a client sees. Must never sleep for readiness.
 
+#![cfg(test)]
+
 mod admission;
 mod binary;
 mod client_commands;

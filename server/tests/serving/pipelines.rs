@@ -6,9 +6,9 @@ use crate::harness::{Reply, Running, encode, show};
 fn replies_are_in_order() {
     let server = Running::start(&[]);
     let mut client = server.connect();
-    const COUNT: usize = 20_000;
+    let count = 20_000;
     let mut requests = Vec::new();
-    for index in 0..COUNT {
+    for index in 0..count {
         let (key, value) = (format!("k{}", index % 100), index.to_string());
         requests.extend(encode(&[b"SET", key.as_bytes(), value.as_bytes()]));
         requests.extend(encode(&[b"GET", key.as_bytes()]));
@@ -17,7 +17,7 @@ fn replies_are_in_order() {
     }
     let sender = client.send_beside(requests);
     let mut other = server.connect();
-    for index in 0..COUNT {
+    for index in 0..count {
         assert_eq!(show(&client.read()), "+OK");
         assert_eq!(client.read().text(), index.to_string());
         assert_eq!(client.read().text(), index.to_string());
@@ -52,9 +52,9 @@ fn large_replies_wait_for_a_slow_reader() {
     let value: Vec<u8> = (0..30_000_u32).flat_map(u32::to_le_bytes).collect();
     client.send_raw(&encode(&[b"SET", b"k", &value]));
     assert_eq!(show(&client.read()), "+OK");
-    const COUNT: usize = 300;
+    let count = 300;
     let mut requests = Vec::new();
-    for _ in 0..COUNT {
+    for _ in 0..count {
         requests.extend(encode(&[b"GET", b"k"]));
         requests.extend(encode(&[b"PING"]));
     }
@@ -62,7 +62,7 @@ fn large_replies_wait_for_a_slow_reader() {
     client.send_raw(&requests);
     let mut other = server.connect();
     other.check("ping", "+PONG");
-    for _ in 0..COUNT {
+    for _ in 0..count {
         assert_eq!(client.read(), Reply::Bulk(value.clone()));
         assert_eq!(show(&client.read()), "+PONG");
     }

@@ -70,7 +70,10 @@ fn command_tells_the_table() {
     let server = Running::start(&[]);
     let mut client = server.connect();
     let count = client.run("command count").integer();
-    assert_eq!(client.run("command").items().len() as i64, count);
+    assert_eq!(
+        client.run("command").items().len(),
+        count.unsigned_abs() as usize
+    );
     let expected = "[[get :2 [+readonly +fast] :1 :1 :1 [+@read +@string +@fast] [] [[flags [+RO \
                     +access] begin_search [type index spec [index :1]] find_keys [type range spec \
                     [lastkey :0 keystep :1 limit :0]]]] []] nil]";

@@ -10,25 +10,29 @@ use crate::format::{SegmentHeader, SegmentState};
 use crate::units::SegmentNumber;
 use crate::worker::Worker;
 
-/// How often pins are looked at while readers still hold a victim.
-const PIN_INTERVAL_US: u64 = 1_000;
-
-/// Frees victims out of which everything live was moved.
-pub(crate) async fn free(worker: &Rc<Worker>, victims: &[SegmentNumber]) -> Result<(), StoreError> {
-    let store = worker.store();
-    let judged_at = store.log().tail();
+/// Makes sure that no crash needs what lies in the victims: everything live was moved out of them.
+pub(crate) async fn settle(worker: &Rc<Worker>) -> Result<(), StoreError> {
+    let judged_at = worker.store().log().tail();
     write_cold(worker).await?;
     for channel in worker.channels() {
         let flushed = channel.flush().await;
         latch_on_error(worker, flushed)?;
     }
-    worker.wait_durable(judged_at).await?;
-    for victim in victims {
-        while store.pins().any(*victim) {
-            store.clock().sleep(PIN_INTERVAL_US).await;
-        }
-        write_free_mark(worker, *victim).await?;
-        store.segments().put_freed(*victim);
+    worker.wait_durable(judged_at).await
+}
+
+/// Frees those settled victims that have no readers; the others stay in the list. Nobody waits for
+/// a reader: it may be a slow client.
+pub(crate) async fn free(
+    worker: &Rc<Worker>,
+    settled: &mut Vec<SegmentNumber>,
+) -> Result<(), StoreError> {
+    let store = worker.store();
+    let is_free = |victim: &mut SegmentNumber| !store.pins().any(*victim);
+    for victim in settled.extract_if(.., is_free).collect::<Vec<_>>() {
+        store.log().check_latch()?;
+        write_free_mark(worker, victim).await?;
+        store.segments().put_freed(victim);
         store
             .counters()
             .cleaner_freed_bytes
@@ -41,6 +45,7 @@ pub(crate) async fn free(worker: &Rc<Worker>, victims: &[SegmentNumber]) -> Resu
 /// Writes what the cold log holds and has not written; a full segment is sealed by it.
 pub(crate) async fn write_cold(worker: &Rc<Worker>) -> Result<(), StoreError> {
     let cold = worker.store().cold();
+    worker.store().log().check_latch()?;
     while let Some(job) = cold.take_job() {
         write_job(worker, job, WriteSync::None).await?;
         if job.fills {
@@ -59,7 +64,9 @@ async fn write_job(worker: &Rc<Worker>, job: ColdJob, sync: WriteSync) -> Result
     let buffer = Arc::clone(worker.store().cold().image(job.image).buffer());
     let from = job.offset as usize;
     let slice = BufferSlice::new(buffer, from..from + job.bytes as usize);
-    let written = channel.write(start + u64::from(job.offset), slice, sync).await;
+    let written = channel
+        .write(start + u64::from(job.offset), slice, sync)
+        .await;
     latch_on_error(worker, written)
 }
 
@@ -87,6 +94,8 @@ async fn write_free_mark(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(
     let bytes = header.encode();
     let mut buffer = channel.buffer(bytes.len());
     buffer.copy_from_slice(&bytes);
-    let written = channel.write_buffer(start, buffer, WriteSync::Durable).await;
+    let written = channel
+        .write_buffer(start, buffer, WriteSync::Durable)
+        .await;
     latch_on_error(worker, written).map(|_| ())
 }

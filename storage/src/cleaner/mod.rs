@@ -16,14 +16,18 @@ use crate::worker::Worker;
 
 /// How often the free segments are counted when nobody asks for room.
 const INTERVAL_US: u64 = 100_000;
+/// How often victims are looked at that only their readers keep from being freed.
+const PIN_INTERVAL_US: u64 = 1_000;
 /// Pause after a failed turn: a device that fails reads is not asked without end.
 const FAILURE_PAUSE_US: u64 = 1_000_000;
 
 /// Cleans whenever segments are short.
 pub(crate) async fn run(worker: &Rc<Worker>) {
     let store = worker.store();
+    // Cleaned, safe to reuse after any crash, and still read from: bounded by the segments.
+    let mut settled: Vec<SegmentNumber> = Vec::new();
     while !store.is_closing() {
-        if !store.wants_cleaning() || store.log().is_latched() {
+        if store.log().is_latched() || (!store.wants_cleaning() && settled.is_empty()) {
             tokio::select! {
                 biased;
                 () = store.clean_wanted().notified() => {}
@@ -31,34 +35,66 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
             }
             continue;
         }
-        match clean(worker).await {
-            Ok(true) => {}
-            Ok(false) => store.clock().sleep(INTERVAL_US).await,
+        let pause_us = match turn(worker, &mut settled).await {
+            Ok(pause_us) => pause_us,
             Err(error) => {
                 tracing::error!(%error, "cleaning failed; it is tried again");
-                store.clock().sleep(FAILURE_PAUSE_US).await;
+                FAILURE_PAUSE_US
             }
+        };
+        if pause_us > 0 {
+            store.clock().sleep(pause_us).await;
         }
     }
 }
 
-/// One turn. False: no segment is worth cleaning.
-async fn clean(worker: &Rc<Worker>) -> Result<bool, StoreError> {
-    let victims = victim::choose(worker.store());
-    if victims.is_empty() {
-        return Ok(false);
+/// One turn: how long to pause after it, in microseconds.
+async fn turn(worker: &Rc<Worker>, settled: &mut Vec<SegmentNumber>) -> Result<u64, StoreError> {
+    free::free(worker, settled).await?;
+    if !worker.store().wants_cleaning() {
+        return Ok(PIN_INTERVAL_US);
     }
-    let mut cleaned: Vec<SegmentNumber> = Vec::new();
-    for victim in &victims {
+    let victims = victim::choose(worker.store());
+    let found_any = !victims.is_empty();
+    let cleaned = clean(worker, &victims).await?;
+    if !cleaned.is_empty() {
+        free::settle(worker).await?;
+        settled.extend(cleaned);
+        free::free(worker, settled).await?;
+        return Ok(0);
+    }
+    if !found_any {
+        // What was overwritten since the last round may give victims once it is durable.
+        worker.request_durable(worker.store().log().tail());
+    }
+    Ok(if settled.is_empty() {
+        INTERVAL_US
+    } else {
+        PIN_INTERVAL_US
+    })
+}
+
+/// Moves what is live out of the victims: those that it was done for.
+async fn clean(
+    worker: &Rc<Worker>,
+    victims: &[SegmentNumber],
+) -> Result<Vec<SegmentNumber>, StoreError> {
+    let store = worker.store();
+    let mut cleaned = Vec::new();
+    for victim in victims {
+        store.log().check_latch()?;
         match relocate::relocate(worker, *victim).await {
             Ok(()) => cleaned.push(*victim),
+            Err(error @ (StoreError::Corrupt { .. } | StoreError::Format(_))) => {
+                // It stays as it is, in use and never a victim: what is whole in it can be read.
+                tracing::error!(%error, segment = victim.get(), "a damaged segment is set aside");
+            }
             Err(error) => {
-                victim::give_back(worker.store(), *victim);
-                tracing::error!(%error, segment = victim.get(), "a segment could not be cleaned");
+                victim::give_back(store, *victim);
+                tracing::warn!(%error, segment = victim.get(), "a segment was not cleaned");
             }
         }
         tokio::task::yield_now().await;
     }
-    free::free(worker, &cleaned).await?;
-    Ok(!cleaned.is_empty())
+    Ok(cleaned)
 }

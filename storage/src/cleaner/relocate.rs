@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use bytes::Bytes;
-use cellar_index::{Entry, Identity};
+use cellar_index::{Entry, Identity, VALUE_TYPE_PAGE};
 
 use crate::cleaner::free::write_cold;
 use crate::cold::ColdPlace;
@@ -73,9 +73,7 @@ async fn read_summary(
         return Ok(Vec::new());
     }
     let bytes = read(worker, victim, extent.offset, length).await?;
-    let entries = footer
-        .verify_entries(&bytes)
-        .and_then(Iterator::collect);
+    let entries = footer.verify_entries(&bytes).and_then(Iterator::collect);
     let mut entries: Vec<_> = entries.map_err(|_| corrupt(extent.offset, length))?;
     entries.reverse();
     Ok(entries)
@@ -128,7 +126,7 @@ fn may_be_live(
             // Needed while another segment may hold an older version of its key: one that was
             // opened at or below the tombstone's LSN. A flushed database needs none.
             oldest <= entry.lsn
-                && store.databases().handle_of(entry.database).is_some()
+                && store.databases().is_id_current(entry.database)
                 && store.index().lookup(identity).is_none()
         }
         EntryDetail::Map => store.map_location() == Some(at),
@@ -139,6 +137,9 @@ fn may_be_live(
 /// Removes the entry of a flushed database or of an expired key: true if it went.
 fn is_given_up(worker: &Rc<Worker>, identity: Identity, found: &Entry) -> bool {
     let store = worker.store();
+    if found.value_type == VALUE_TYPE_PAGE {
+        return false;
+    }
     if !store.databases().is_handle_current(found.database) {
         return worker.forget_dead(identity, found);
     }
@@ -238,7 +239,9 @@ fn move_unindexed(worker: &Rc<Worker>, entry: &SummaryEntry, old: Location, new:
         | EntryDetail::Put { .. }
         | EntryDetail::Page { .. }
         | EntryDetail::Batch => {
-            store.segments().add_shadow(segment, shadow_bytes(entry.bytes));
+            store
+                .segments()
+                .add_shadow(segment, shadow_bytes(entry.bytes));
         }
     }
 }
@@ -278,6 +281,7 @@ async fn open_cold(worker: &Rc<Worker>) -> Result<(), StoreError> {
         .ok_or(StoreError::OutOfSpace)?;
     while !store.cold().open(segment, durable) {
         // A reader is copying from the image; it does not wait for anything.
+        store.log().check_latch()?;
         tokio::task::yield_now().await;
     }
     Ok(())

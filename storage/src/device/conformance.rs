@@ -1,5 +1,5 @@
-//! What every device must do, as a suite that each implementation runs in its tests. Owns the seam's
-//! promises in executable form; must never promise what one of the devices cannot keep.
+//! What every device must do, as a suite that each implementation runs in its tests. Owns the
+//! seam's promises in executable form; must never promise what one of the devices cannot keep.
 
 use std::cell::Cell;
 use std::future::Future;

@@ -140,8 +140,8 @@ pub enum OpenDeviceError {
         /// The system's reason.
         source: std::io::Error,
     },
-    /// Another process has it.
-    #[error("{path} is in use by another process; stop it, or choose another path", path = .path.display())]
+    /// Another process has it, or it is mounted.
+    #[error("{path} is in use, by another process or a mount; end that, or choose another path", path = .path.display())]
     InUse {
         /// The file or device.
         path: PathBuf,

@@ -23,9 +23,9 @@ impl MemorySource {
     /// A source made of its two functions.
     ///
     /// # Safety
-    /// `allocate(bytes)`, called with a positive multiple of [`BUFFER_ALIGN`] from any thread, returns
-    /// null or that many zeroed bytes at a multiple of [`BUFFER_ALIGN`] that nobody else uses until
-    /// `free` gets the same pointer and length, on any thread.
+    /// `allocate(bytes)`, called with a positive multiple of [`BUFFER_ALIGN`] from any thread,
+    /// returns null or that many zeroed bytes at a multiple of [`BUFFER_ALIGN`] that nobody else
+    /// uses until `free` gets the same pointer and length, on any thread.
     pub const unsafe fn new(
         allocate: unsafe fn(usize) -> *mut u8,
         free: unsafe fn(*mut u8, usize),
@@ -125,8 +125,9 @@ impl SharedMemory {
     /// All of it.
     pub(super) fn words(&self) -> &[AtomicU64] {
         let start = self.0.start.cast::<AtomicU64>();
-        // SAFETY: the piece is initialized and aligned to more than a word, its length is a multiple
-        // of one, and nobody has another kind of reference to it: the inner `Memory` is private.
+        // SAFETY: the piece is initialized and aligned to more than a word, its length is a
+        // multiple of one, and nobody has another kind of reference to it: the inner `Memory` is
+        // private.
         unsafe { std::slice::from_raw_parts(start.as_ptr(), self.0.bytes / size_of::<u64>()) }
     }
 

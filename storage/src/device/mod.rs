@@ -36,8 +36,9 @@ use crate::units::Extent;
 pub const BLOCK_BYTES_MIN: u32 = 512;
 /// The largest block of a device, in bytes: structures that are written whole are no smaller.
 pub const BLOCK_BYTES_MAX: u32 = 4096;
-/// An operation without an answer for this long, in microseconds, counts as failed. The kernel's own
-/// bound for a request to a disk is 30 s, so this is reached only when that machinery fails too.
+/// An operation without an answer for this long, in microseconds, counts as failed. The kernel's
+/// own bound for a request to a disk is 30 s, so this is reached only when that machinery fails
+/// too.
 pub const TIMEOUT_US: u64 = 30_000_000;
 
 /// What a device looks like.

@@ -1,5 +1,5 @@
-//! The start of an atomic batch. Owns the batch header's layout; recovery takes all that it announces
-//! or nothing.
+//! The start of an atomic batch. Owns the batch header's layout; recovery takes all that it
+//! announces or nothing.
 
 use super::error::FormatError;
 use super::field::{Field, is_dense};

@@ -1,5 +1,5 @@
-//! Records in the making. Owns their length and padding, and the order of the two steps: the payload's
-//! checksum without a lock, then the header for its place.
+//! Records in the making. Owns their length and padding, and the order of the two steps: the
+//! payload's checksum without a lock, then the header for its place.
 
 use super::checksum::RecordSeed;
 use super::record::{
@@ -138,8 +138,8 @@ impl<'a> RecordDraft<'a> {
         }
     }
 
-    /// Writes it piece by piece through `write(offset from the record's start, bytes)`: header, key,
-    /// value, zeros up to [`bytes`](Self::bytes).
+    /// Writes it piece by piece through `write(offset from the record's start, bytes)`: header,
+    /// key, value, zeros up to [`bytes`](Self::bytes).
     pub fn write_with(&self, lsn: Lsn, seed: RecordSeed, mut write: impl FnMut(usize, &[u8])) {
         let head = self.head(lsn).encode(seed);
         write(0, head.as_slice());

@@ -1,5 +1,5 @@
-//! Why bytes are not what they should be. Owns the one error of all decoders; where the bytes lay is
-//! known to who read them, and added there.
+//! Why bytes are not what they should be. Owns the one error of all decoders; where the bytes lay
+//! is known to who read them, and added there.
 
 use thiserror::Error;
 

@@ -1,5 +1,5 @@
-//! One field of a layout: its name, its place, and how to get at it. Owns the byte order; must never
-//! be used on a slice shorter than its layout.
+//! One field of a layout: its name, its place, and how to get at it. Owns the byte order; must
+//! never be used on a slice shorter than its layout.
 
 /// A run of bytes with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

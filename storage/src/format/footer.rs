@@ -1,5 +1,5 @@
-//! The last 4 KiB of a sealed segment. Owns the footer's layout, and what it vouches for: the entries
-//! of the summary.
+//! The last 4 KiB of a sealed segment. Owns the footer's layout, and what it vouches for: the
+//! entries of the summary.
 
 use super::checksum::GenerationSeed;
 use super::error::FormatError;
@@ -136,7 +136,8 @@ impl Footer {
         Ok(self)
     }
 
-    /// Where the entries lie, from the segment's start. `segment_bytes` is what it was decoded with.
+    /// Where the entries lie, from the segment's start. `segment_bytes` is what it was decoded
+    /// with.
     pub fn entries_extent(&self, segment_bytes: u32) -> Extent {
         let bytes = u64::from(self.entry_count) * ENTRY_BYTES as u64;
         Extent {

@@ -46,6 +46,6 @@ pub use superblock::{
 };
 pub use value::{Encoding, ValueType};
 
-/// The version of all layouts, in superblocks, segment headers and footers. It grows with any change
-/// that an older program would misread.
+/// The version of all layouts, in superblocks, segment headers and footers. It grows with any
+/// change that an older program would misread.
 pub const FORMAT_VERSION: u32 = 1;

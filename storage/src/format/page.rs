@@ -1,5 +1,5 @@
-//! Values that lie in pages: the key of a page, and the root that stands in for the value. Owns both
-//! layouts; how pages are used is for those who write them.
+//! Values that lie in pages: the key of a page, and the root that stands in for the value. Owns
+//! both layouts; how pages are used is for those who write them.
 
 use super::error::FormatError;
 use super::field::{Field, is_dense};

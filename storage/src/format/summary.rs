@@ -181,8 +181,8 @@ impl SummaryEntry {
         bytes
     }
 
-    /// What such bytes mean, in a segment whose body ends at `body_end`. The checksum of all entries
-    /// is [`Footer::verify_entries`]'s business.
+    /// What such bytes mean, in a segment whose body ends at `body_end`. The checksum of all
+    /// entries is [`Footer::verify_entries`]'s business.
     pub fn decode(bytes: &[u8; ENTRY_BYTES], body_end: u32) -> Result<Self, FormatError> {
         let (offset, length) = (
             OFFSET.get_u32(bytes),

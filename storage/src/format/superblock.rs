@@ -1,5 +1,6 @@
-//! The superblock: what a device is part of, and where the last start began. Owns its layout, its two
-//! copies, and the choice between them. What fixes the format on a device is here, not in config.
+//! The superblock: what a device is part of, and where the last start began. Owns its layout, its
+//! two copies, and the choice between them. What fixes the format on a device is here, not in
+//! config.
 
 use super::database_map::{DatabaseMap, MAP_BYTES};
 use super::error::FormatError;
@@ -10,8 +11,8 @@ use crate::units::{DeviceNumber, Lsn};
 
 /// Bytes at a device's start that hold no segment.
 pub const RESERVED_BYTES: u64 = 1 << 20;
-/// Where the copies lie; which one is written next is told by the sequence number. Half a MiB apart,
-/// so that no misdirected write, and no worn unit of flash, takes both.
+/// Where the copies lie; which one is written next is told by the sequence number. Half a MiB
+/// apart, so that no misdirected write, and no worn unit of flash, takes both.
 pub const SUPERBLOCK_OFFSETS: [u64; 2] = [0, RESERVED_BYTES / 2];
 /// One copy, in bytes: a block of any device.
 pub const SUPERBLOCK_BYTES: usize = 4096;
@@ -195,9 +196,9 @@ impl Superblock {
         Ok(self)
     }
 
-    /// The copy that counts: the good one with the higher sequence number. A copy of a later version
-    /// forbids the other one too: that program may have changed anything. With no good copy, the
-    /// error says the most that is known: damage before foreignness before blankness.
+    /// The copy that counts: the good one with the higher sequence number. A copy of a later
+    /// version forbids the other one too: that program may have changed anything. With no good
+    /// copy, the error says the most that is known: damage before foreignness before blankness.
     pub fn choose(copies: [&[u8]; 2]) -> Result<Self, FormatError> {
         let [first, second] = copies.map(Self::decode);
         match (first, second) {

@@ -21,9 +21,11 @@ impl Handle {
     /// The LSN at which everything that a command on this key wrote or showed is durable.
     pub fn key_lsn(&self, db: Db, key: &[u8]) -> Lsn {
         let identity = self.0.identify(self.store().databases().resolve(db), key);
-        self.store()
+        let of_key = self
+            .store()
             .locks()
-            .last_lsn(LockTable::stripe_of(identity))
+            .last_lsn(LockTable::stripe_of(identity));
+        of_key.max(self.store().map_lsn())
     }
 
     /// Waits until the log is durable up to `lsn`, starting a round of group commit if there is none.

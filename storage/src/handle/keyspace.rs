@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
-use cellar_index::{Entry, Identity};
+use cellar_index::{Entry, Identity, VALUE_TYPE_PAGE};
 
 use crate::database::{Db, DbRef, NoHandle};
 use crate::error::StoreError;
@@ -52,7 +52,7 @@ impl Handle {
         let database = self.database(db);
         let now_ms = self.clock().unix_ms();
         let wanted = |entry: &Entry| {
-            entry.database == database.handle
+            is_key_of(entry, database)
                 && only.is_none_or(|only| entry.value_type == only.code())
                 && deadline(entry, now_ms) != Deadline::Passed
         };
@@ -61,7 +61,7 @@ impl Handle {
         let mut seen = 0;
         for bucket in 1..=count.saturating_mul(BUCKETS_PER_KEY_MAX).max(1) {
             next = self.store().index().scan(next, &mut |identity, entry| {
-                seen += usize::from(entry.database == database.handle);
+                seen += usize::from(is_key_of(&entry, database));
                 if wanted(&entry) {
                     found.push(identity);
                 }
@@ -90,7 +90,10 @@ impl Handle {
             let Some(source) = waiting.pop_front() else {
                 break;
             };
-            let record = source.record().await?;
+            // A record that cannot be read was logged and counted; the keys behind it go on.
+            let Ok(record) = source.record().await else {
+                continue;
+            };
             if !record.is_expired(self.clock().unix_ms()) {
                 keys.push(Bytes::copy_from_slice(record.key()));
             }
@@ -100,7 +103,7 @@ impl Handle {
 
     fn key_source(&self, database: DbRef, identity: Identity) -> Option<Source> {
         let located = self.0.locate(identity)?;
-        (located.entry.database == database.handle).then(|| self.0.source(located))
+        is_key_of(&located.entry, database).then(|| self.0.source(located))
     }
 
     /// A random key of a database.
@@ -110,7 +113,7 @@ impl Handle {
             if self.dbsize(db) == 0 {
                 return Ok(None);
             }
-            let mut wanted = |entry: &Entry| entry.database == database.handle;
+            let mut wanted = |entry: &Entry| is_key_of(entry, database);
             let pick = self.store().index().random(self.random_u64(), &mut wanted);
             let Some((identity, _)) = pick else { break };
             let keys = self.keys_of(database, &[identity]).await?;
@@ -173,4 +176,8 @@ impl Handle {
         let plan = self.store().databases().plan_swap(a, b);
         self.0.commit_map(&plan, &change).await
     }
+}
+
+fn is_key_of(entry: &Entry, database: DbRef) -> bool {
+    entry.value_type != VALUE_TYPE_PAGE && entry.database == database.handle
 }

@@ -64,7 +64,9 @@ impl Handle {
         let expiry_ms = source.base.and_then(Snapshot::expiry_ms);
         let changed = source.changed_pages();
         match source.base.and_then(Snapshot::root) {
-            Some(root) if root.page_bytes == PAGE_BYTES && changed.len() <= PATCH_PAGES_MAX => {
+            Some(root)
+                if root.page_bytes == PAGE_BYTES && changed.len() <= self.patch_pages_max() =>
+            {
                 let root = RootValue {
                     value_bytes: source.len,
                     ..root
@@ -89,6 +91,13 @@ impl Handle {
             }
         }
         Ok(())
+    }
+
+    /// Pages that a patch may rewrite: a batch has room for them and the root.
+    fn patch_pages_max(&self) -> usize {
+        let bytes = self.store().batch_bytes_max() / 2;
+        let pages = usize::try_from(bytes / u64::from(PAGE_BYTES)).expect("half a segment");
+        pages.min(PATCH_PAGES_MAX)
     }
 
     async fn commit_under(

@@ -10,11 +10,24 @@ use crate::lock::{Mode, StripeLocks};
 use crate::paged::PagedValue;
 use crate::read::StoredRecord;
 use crate::value::{Lookup, Peek, Snapshot, ValueType};
+use crate::write::check_value;
 
 impl Handle {
     /// Looks a key up without waiting; a device read that it needs is submitted.
     pub fn lookup(&self, db: Db, key: &[u8]) -> Lookup {
         self.0.lookup(db, key)
+    }
+
+    /// Looks several keys up at one moment, without waiting, as [`Handle::lookup`] does one.
+    pub fn lookup_many(&self, db: Db, keys: &[&[u8]]) -> Vec<Lookup> {
+        self.0.lookup_many(db, keys)
+    }
+
+    /// Has the index entry of a key fetched into the processor's cache: for pipelines, which know
+    /// their keys before they need them.
+    pub fn prefetch(&self, db: Db, key: &[u8]) {
+        let identity = self.0.identify(self.store().databases().resolve(db), key);
+        self.store().index().prefetch(identity);
     }
 
     /// Reads a key. `None`: it does not exist.
@@ -67,6 +80,7 @@ impl Handle {
             return Ok(Snapshot::inline_of(record));
         }
         let root = RootValue::decode(record.value_slice()).map_err(StoreError::Format)?;
+        check_value(root.value_bytes)?;
         Ok(Snapshot::paged(
             record,
             PagedValue::new(&self.0, root, hold),

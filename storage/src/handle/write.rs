@@ -1,5 +1,7 @@
 //! Writing keys, blindly or under locks.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 
 use crate::database::{Db, DbRef};
@@ -14,6 +16,20 @@ use crate::write::{
     Attempt, Effect, Item, Outcome, Prepared, Refused, Terms, Write, WriteBatch, check_key,
     check_value,
 };
+
+/// Keys that one commit of a command that only removes takes: their buckets are locked together.
+const REMOVALS_PER_COMMIT: usize = 256;
+
+/// Of several writes to one key only the last one counts.
+fn keep_last_writes(items: &mut Vec<Item>) {
+    if items.len() < 2 {
+        return;
+    }
+    let mut seen = HashSet::with_capacity(items.len());
+    items.reverse();
+    items.retain(|item| seen.insert(item.identity()));
+    items.reverse();
+}
 
 impl Handle {
     /// Sets a string without waiting, if it fits a record and nothing is in the way.
@@ -88,17 +104,45 @@ impl Handle {
     ) -> Result<Outcome, StoreError> {
         let mut items = Vec::with_capacity(batch.writes.len());
         let mut fresh = Vec::new();
+        let is_removal = batch
+            .writes
+            .iter()
+            .all(|write| matches!(write, Write::Remove { .. }));
         for write in batch.writes {
             items.push(self.item(write, databases, &mut fresh).await?);
         }
+        keep_last_writes(&mut items);
         let terms = Terms {
             condition: batch.condition,
             ..terms
         };
-        let outcome = self.0.commit_items(&items, terms).await;
+        let outcome = if is_removal && items.len() > REMOVALS_PER_COMMIT {
+            self.remove_in_steps(&items, terms).await
+        } else {
+            self.0.commit_items(&items, terms).await
+        };
         // Pages whose root was not published are swept from here on.
         drop(fresh);
         outcome
+    }
+
+    /// Removes many keys, some at a time: removals have no bound, and hold up nobody.
+    async fn remove_in_steps(
+        &self,
+        items: &[Item],
+        terms: Terms<'_>,
+    ) -> Result<Outcome, StoreError> {
+        let mut total = Outcome {
+            applied: true,
+            ..Outcome::default()
+        };
+        for step in items.chunks(REMOVALS_PER_COMMIT) {
+            let outcome = self.0.commit_items(step, terms).await?;
+            total.removed += outcome.removed;
+            total.written += outcome.written;
+            tokio::task::yield_now().await;
+        }
+        Ok(total)
     }
 
     /// Turns a write into its item; the pages of a large value are written on the way.

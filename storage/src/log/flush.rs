@@ -286,24 +286,33 @@ impl Log {
     }
 
     /// Pads the log to a block and gives the writes up to there.
-    pub(crate) fn take_all(&self) -> RoundWrites {
-        let end = self.pad_tail();
-        self.published.wait_below(end);
+    ///
+    /// The target is where the pad ends, a record's boundary, whatever others have submitted beyond.
+    pub(crate) fn take_all(&self, worker: usize) -> RoundWrites {
+        let target = self.pad_tail(worker);
+        self.published.wait_below(target);
         let mut flush = self.flush.lock();
         let from = flush.submitted();
-        let target = end.max(from);
-        RoundWrites { jobs: flush.take_jobs(target, self.shape.segment_bytes), from, target }
+        RoundWrites {
+            jobs: flush.take_jobs(target, self.shape.segment_bytes),
+            from,
+            target,
+        }
     }
 
     /// Ends the log on a block: the LSN there. Waits for a thread that is sealing the segment.
-    fn pad_tail(&self) -> Lsn {
+    fn pad_tail(&self, worker: usize) -> Lsn {
         loop {
             let flush = self.flush.lock();
             let Some((number, opening)) = flush.open_image() else {
                 return flush.sealed_end();
             };
             drop(flush);
-            if let Some(end) = self.pad_image(number, opening) {
+            // A pad is a record: nobody may write it out before it is complete.
+            self.published.begin(worker, self.bound());
+            let end = self.pad_image(number, opening);
+            self.published.end(worker);
+            if let Some(end) = end {
                 return end;
             }
             std::thread::yield_now();

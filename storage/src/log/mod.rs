@@ -20,6 +20,7 @@ pub(crate) use flush::WriteJob;
 pub(crate) use image::{BODY_START, Image, Place, Reserved};
 pub(crate) use round::{DurableWait, RoundStep};
 
+use crate::error::StoreError;
 use crate::format::{GenerationSeed, SegmentHeader, SegmentState, StoreId, Stream};
 use crate::log::flush::Flush;
 use crate::log::published::Published;
@@ -127,6 +128,15 @@ impl Log {
         self.latched.load(Ordering::Acquire)
     }
 
+    /// Fails once the log is latched.
+    pub(crate) fn check_latch(&self) -> Result<(), StoreError> {
+        if self.is_latched() {
+            Err(StoreError::Latched)
+        } else {
+            Ok(())
+        }
+    }
+
     pub(crate) fn latch_reason(&self) -> Option<String> {
         self.latch_reason.lock().clone()
     }
@@ -163,15 +173,17 @@ impl Log {
 
     /// The end of the log: the LSN that the next record will have.
     pub(crate) fn tail(&self) -> Lsn {
-        let flush = self.flush.lock();
-        match flush.open_image() {
-            Some((image, opening)) => {
-                let end = self.images[image].end();
-                end.map_or(flush.submitted().max(opening), |place| {
-                    opening.plus(u64::from(place.offset - BODY_START))
-                })
+        loop {
+            let flush = self.flush.lock();
+            let Some((image, opening)) = flush.open_image() else {
+                return flush.sealed_end();
+            };
+            if let Some(end) = self.images[image].end() {
+                return opening.plus(u64::from(end.offset - BODY_START));
             }
-            None => flush.sealed_end(),
+            // A thread is sealing the segment: where it ends is known in a moment.
+            drop(flush);
+            std::thread::yield_now();
         }
     }
 
@@ -275,8 +287,8 @@ impl Log {
         }
         let mut flush = self.flush.lock();
         self.retire_images(&mut flush);
-        while flush.wants_prepared() && self.segments.free_count() > spare {
-            let Some(segment) = self.segments.take_ready() else {
+        while flush.wants_prepared() && self.segments.ready_count() as u64 > spare {
+            let Some(segment) = self.segments.take_fresh(flush.sealed_end()) else {
                 break;
             };
             flush.put_prepared(segment);

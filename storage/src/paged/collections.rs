@@ -35,10 +35,18 @@ impl Collection {
 /// Bits of a collection id that count within one start of the store: a thousand million million.
 const SEQUENCE_BITS: u32 = 40;
 
+/// A collection whose pages are to be swept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Abandoned {
+    pub(crate) collection: Collection,
+    /// The key that it belonged to: whoever still reads it holds that key's lock.
+    pub(crate) root: Option<Identity>,
+}
+
 #[derive(Default)]
 struct Registry {
     by_root: HashMap<Identity, Collection>,
-    sweep: VecDeque<Collection>,
+    sweep: VecDeque<Abandoned>,
     /// Collections that are being written and that no root names yet.
     rootless: HashSet<CollectionId>,
 }
@@ -70,7 +78,10 @@ impl Collections {
 
     /// The pages of a collection that lost its root, or never got one, are to be swept.
     pub(crate) fn abandon(&self, collection: Collection) {
-        self.registry.lock().sweep.push_back(collection);
+        self.registry.lock().sweep.push_back(Abandoned {
+            collection,
+            root: None,
+        });
         self.sweep_wanted.notify_one();
     }
 
@@ -95,14 +106,17 @@ impl Collections {
             None => registry.by_root.remove(&key),
         };
         let lives_on = |id: CollectionId| kept.iter().any(|collection| collection.id == id);
-        if let Some(before) = before.filter(|before| !lives_on(before.id)) {
-            registry.sweep.push_back(before);
+        if let Some(collection) = before.filter(|before| !lives_on(before.id)) {
+            registry.sweep.push_back(Abandoned {
+                collection,
+                root: Some(key),
+            });
             drop(registry);
             self.sweep_wanted.notify_one();
         }
     }
 
-    pub(crate) fn take_sweep(&self) -> Option<Collection> {
+    pub(crate) fn take_sweep(&self) -> Option<Abandoned> {
         self.registry.lock().sweep.pop_front()
     }
 
@@ -116,7 +130,7 @@ impl Collections {
         let registry = self.registry.lock();
         let entry_bytes = size_of::<Identity>() + size_of::<Collection>() + 1;
         let bytes = registry.by_root.capacity() * entry_bytes
-            + registry.sweep.capacity() * size_of::<Collection>();
+            + registry.sweep.capacity() * size_of::<Abandoned>();
         bytes as u64
     }
 }
@@ -181,7 +195,11 @@ mod tests {
         collections.root_changed(key(b"a"), true, None, &[longer]);
         assert_eq!(collections.take_sweep(), None);
         collections.root_changed(key(b"b"), true, None, &[]);
-        assert_eq!(collections.take_sweep(), Some(longer));
+        let abandoned = Abandoned {
+            collection: longer,
+            root: Some(key(b"b")),
+        };
+        assert_eq!(collections.take_sweep(), Some(abandoned));
     }
 
     #[test]
@@ -190,7 +208,13 @@ mod tests {
         let fresh = FreshCollection::new(&collections, 2);
         let collection = fresh.collection;
         drop(fresh);
-        assert_eq!(collections.take_sweep(), Some(collection));
+        assert_eq!(
+            collections.take_sweep(),
+            Some(Abandoned {
+                collection,
+                root: None
+            })
+        );
         let fresh = FreshCollection::new(&collections, 2);
         collections.root_changed(
             key(b"a"),

@@ -7,6 +7,6 @@ mod collections;
 mod reader;
 mod writer;
 
-pub(crate) use collections::{Collection, Collections, FreshCollection};
+pub(crate) use collections::{Abandoned, Collection, Collections, FreshCollection};
 pub(crate) use reader::PagedValue;
 pub(crate) use writer::{PageSource, page_identity};

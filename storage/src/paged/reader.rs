@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use crate::error::StoreError;
 use crate::format::{PageKey, RootValue};
 use crate::lock::StripeLocks;
-use crate::read::{Located, Source};
+use crate::read::{Located, Source, StoredRecord};
 use crate::worker::Worker;
 
 /// Page reads in flight for one reader: what a pipeline may have.
@@ -130,9 +130,27 @@ impl PagedValue {
                 break;
             };
             let record = source.record().await?;
+            self.check(page, &record)?;
             joined.extend_from_slice(self.part(page, record.value_slice(), &range));
         }
         Ok(joined.freeze())
+    }
+
+    /// A page must be the one that was asked for, as long as the root says.
+    fn check(&self, page: u32, record: &StoredRecord) -> Result<(), StoreError> {
+        let key = PageKey {
+            collection: self.root.collection,
+            page_number: page,
+        }
+        .encode();
+        let start = u64::from(page) * u64::from(self.root.page_bytes);
+        let bytes = (self.root.value_bytes - start).min(u64::from(self.root.page_bytes));
+        let is_it = record.key() == key && record.value_slice().len() as u64 >= bytes;
+        if is_it {
+            Ok(())
+        } else {
+            Err(StoreError::MissingPage { page })
+        }
     }
 
     /// The part of a page that lies in `range`.

@@ -111,6 +111,7 @@ impl Worker {
             self.commit_prepared(&writes, crate::write::Terms::default())
                 .await?;
             next = end;
+            tokio::task::yield_now().await;
         }
         Ok(fresh)
     }

@@ -51,12 +51,54 @@ impl Worker {
             self.remove_expired(identity, database, at);
             return Lookup::Absent;
         }
+        self.read_located(located, key, now_ms)
+    }
+
+    fn read_located(self: &Rc<Self>, located: Located, key: &[u8], now_ms: u64) -> Lookup {
         if place::is_root(&located.entry) {
             return Lookup::Locked;
         }
         match self.source(located) {
             Source::Memory(record) => answer(&record, key, now_ms),
             Source::Device(fetch) => Lookup::Pending(Read::new(fetch, key)),
+        }
+    }
+
+    /// Looks several keys up at one moment: no batch is seen half.
+    pub(crate) fn lookup_many(self: &Rc<Self>, db: Db, keys: &[&[u8]]) -> Vec<Lookup> {
+        let database = self.store().databases().resolve(db);
+        let identities: Vec<_> = keys
+            .iter()
+            .map(|key| self.identify(database, key))
+            .collect();
+        let located = self.locate_many(&identities);
+        let found = located.into_iter().zip(keys);
+        found
+            .map(|(located, key)| self.lookup_located(located, key))
+            .collect()
+    }
+
+    /// Finds and pins entries under all their buckets' locks.
+    fn locate_many(&self, identities: &[Identity]) -> Vec<Option<Located>> {
+        let store = self.store();
+        let locks = store.index().lock_many(identities);
+        let locate = |identity: &Identity| {
+            let entry = locks.find(*identity)?;
+            let segment = store.split(place::of(&entry)).0;
+            store.pins().pin(self.number(), segment);
+            let pin = Pin::adopt(store.pins(), self.number(), segment);
+            Some(Located { entry, pin })
+        };
+        identities.iter().map(locate).collect()
+    }
+
+    fn lookup_located(self: &Rc<Self>, located: Option<Located>, key: &[u8]) -> Lookup {
+        let now_ms = self.store().clock().unix_ms();
+        match located {
+            Some(located) if deadline(&located.entry, now_ms) != Deadline::Passed => {
+                self.read_located(located, key, now_ms)
+            }
+            Some(_) | None => Lookup::Absent,
         }
     }
 

@@ -109,17 +109,10 @@ impl<'a> Contents<'a> {
             } => {
                 let highest = self.pages.entry(collection).or_default();
                 *highest = page_number.max(*highest);
-                let target = Target {
-                    value_type: VALUE_TYPE_PAGE,
-                    database: PAGE_HANDLE,
-                    expiry_s: 0,
-                };
-                self.put(id, segment, entry, (target, None))
+                self.put(id, segment, entry, (Target::PAGE, None))
             }
             EntryDetail::Tombstone => {
-                let removed = self.index.lock(id).remove(id);
-                self.forget(id, removed);
-                self.weights[segment.get() as usize].shadow += shadow_bytes(entry.bytes);
+                self.remove(id, segment, entry.bytes);
                 Ok(())
             }
             EntryDetail::Map => {
@@ -128,6 +121,12 @@ impl<'a> Contents<'a> {
             }
             EntryDetail::Batch => Ok(()),
         }
+    }
+
+    fn remove(&mut self, id: Identity, segment: SegmentNumber, bytes: u32) {
+        let removed = self.index.lock(id).remove(id);
+        self.forget(id, removed);
+        self.weights[segment.get() as usize].shadow += shadow_bytes(bytes);
     }
 
     fn put(
@@ -229,4 +228,12 @@ struct Target {
     value_type: u8,
     database: u8,
     expiry_s: u32,
+}
+
+impl Target {
+    const PAGE: Self = Self {
+        value_type: VALUE_TYPE_PAGE,
+        database: PAGE_HANDLE,
+        expiry_s: 0,
+    };
 }

@@ -8,10 +8,10 @@ use crate::format::{
     DEVICES_MAX, DatabaseMap, DeviceId, RESERVED_BYTES, SEGMENT_HEADER_BYTES, StoreId, Superblock,
 };
 use crate::options::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
-use crate::recovery::superblocks::{self, UNFINISHED_EPOCH, name};
+use crate::recovery::superblocks::{self, UNFINISHED_EPOCH, name, segments_reachable};
 use crate::recovery::{OpenRequest, Recovered};
 use crate::segment::SegmentTable;
-use crate::units::{DeviceNumber, Location, Lsn, UNIT_BYTES};
+use crate::units::{DeviceNumber, Lsn};
 
 /// Segments that a device has at least: write buffers, the cleaner's reserve, and some for data.
 const SEGMENTS_MIN: u64 = 16;
@@ -108,7 +108,7 @@ fn segment_counts(request: &OpenRequest<'_>) -> Result<Vec<u32>, OpenError> {
         room.push(segments);
     }
     // What locations cannot reach is left out, of each device its share.
-    let reachable = (1 << Location::BITS) / u64::from(segment_bytes / UNIT_BYTES);
+    let reachable = segments_reachable(segment_bytes);
     let all: u64 = room.iter().sum();
     let share = |segments: u64| {
         let segments = u128::from(segments) * u128::from(reachable.min(all)) / u128::from(all);

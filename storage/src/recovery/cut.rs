@@ -1,6 +1,6 @@
 //! The cut: where the prefix ends that this start keeps (design rule 2). Owns the walk through the
-//! young records; must never go on past a record that does not verify, unless what lies behind it is
-//! known to have been durable.
+//! young records; must never go on past a record that does not verify, unless what lies behind it
+//! is known to have been durable.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -45,15 +45,16 @@ impl<'a> Chain<'a> {
         }
     }
 
-    /// The segment that holds the record at `position`, and the LSN at which its part of the log ends.
+    /// The segment that holds the record at `position`, and the LSN at which its part of the log
+    /// ends.
     fn holding(&self, media: &Media<'_>, position: Lsn) -> Option<(&'a Life, Lsn)> {
         let (_, life) = self.by_opening.range(..=position).next_back()?;
         let end = self.end_of(media, life);
         (position < end).then_some((*life, end))
     }
 
-    /// Where a segment's part of the log ends at the latest: at its body's end, at the next opening,
-    /// at the cut of a start that did not come to its end.
+    /// Where a segment's part of the log ends at the latest: at its body's end, at the next
+    /// opening, at the cut of a start that did not come to its end.
     fn end_of(&self, media: &Media<'_>, life: &Life) -> Lsn {
         let body_end = life.lsn_at(life.body_end_max(media.segment_bytes));
         let after = (Bound::Excluded(life.opening()), Bound::Unbounded);

@@ -1,5 +1,5 @@
-//! The database map that rules the replay. Owns the search for the newest one: in the superblock, in
-//! the records that footers name, and at last in the summaries themselves.
+//! The database map that rules the replay. Owns the search for the newest one: in the superblock,
+//! in the records that footers name, and at last in the summaries themselves.
 
 use cellar_index::Hasher;
 
@@ -64,8 +64,8 @@ async fn read(media: &Media<'_>, life: &Life, offset: u32) -> Result<Option<Know
     }))
 }
 
-/// Replays all summaries by the newest map: once, or again where a summary shows a later one that no
-/// footer told of.
+/// Replays all summaries by the newest map: once, or again where a summary shows a later one that
+/// no footer told of.
 pub(super) async fn replay<'a>(
     media: &'a Media<'a>,
     hasher: &Hasher,

@@ -12,8 +12,13 @@ use crate::recovery::{OpenRequest, Progress};
 use crate::segment::SegmentTable;
 use crate::units::{DeviceNumber, SegmentNumber};
 
-/// Bytes of one read or write of a longer range: enough to keep a device busy.
-pub(super) const STEP_BYTES: u32 = 1 << 20;
+/// Bytes of one read or write of a longer range: four of the longest records.
+pub(super) const STEP_BYTES: u32 = 256 << 10;
+/// Reports of damage that are logged; a device that is lost altogether would fill the log. All are
+/// counted.
+const REPORTS_MAX: u64 = 100;
+/// How often progress is logged.
+const LOGGED_PERCENT: u64 = 10;
 
 /// The devices of a store, in its order.
 pub(super) struct Media<'a> {
@@ -68,7 +73,8 @@ impl<'a> Media<'a> {
         self.segments.place(segment).0
     }
 
-    /// Starts to read `bytes` bytes at `offset` in a segment, both whole blocks of the largest kind.
+    /// Starts to read `bytes` bytes at `offset` in a segment, both whole blocks of the largest
+    /// kind.
     pub(super) fn read(&self, segment: SegmentNumber, offset: u32, bytes: u32) -> Io<IoBuffer> {
         self.progress.add_read_bytes(u64::from(bytes));
         let (channel, start) = self.place(segment);
@@ -111,7 +117,11 @@ impl<'a> Media<'a> {
 
     /// Something in a segment is not what was written there.
     pub(super) fn report_damage(&self, segment: SegmentNumber, offset: u32, what: &'static str) {
-        self.corrupt_count.set(self.corrupt_count.get() + 1);
+        let count = self.corrupt_count.get() + 1;
+        self.corrupt_count.set(count);
+        if count > REPORTS_MAX {
+            return;
+        }
         let device = self.device_name(segment);
         let device_offset = self.place(segment).1 + u64::from(offset);
         let segment = segment.get();
@@ -120,7 +130,12 @@ impl<'a> Media<'a> {
 
     /// `done` of `all` summaries were seen to.
     pub(super) fn note_summaries(&self, done: usize, all: usize) {
-        self.progress.set_percent((done * 100 / all.max(1)) as u64);
+        let percent = (done * 100 / all.max(1)) as u64;
+        let before = self.progress.set_percent(percent);
+        if percent / LOGGED_PERCENT > before / LOGGED_PERCENT {
+            let record_count = self.progress.record_count();
+            tracing::info!(percent, record_count, "loading");
+        }
     }
 
     /// That many records were seen to.

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Every write before the last step repeats what the next start would find for itself, so that a
-//! crash during recovery changes nothing. Owns the order of these steps; must never serve, and never
-//! write to a device before it is known to be the store's.
+//! crash during recovery changes nothing. Owns the order of these steps; must never serve, and
+//! never write to a device before it is known to be the store's.
 
 mod contents;
 mod creation;
@@ -97,17 +97,20 @@ pub(crate) struct Recovered {
     pub(crate) corrupt_records: u64,
 }
 
-/// Opens the devices' store, or creates one on blank devices. When it returns, a new life has begun:
-/// the superblocks of the new epoch are durable. Nothing is written to devices that are refused.
+/// Opens the devices' store, or creates one on blank devices. When it returns, a new life has
+/// begun: the superblocks of the new epoch are durable. Nothing is written to devices that are
+/// refused.
 pub(crate) async fn open(request: OpenRequest<'_>) -> Result<Recovered, OpenError> {
     if request.devices.is_empty() {
         return Err(OpenError::NoDevice);
     }
     request.progress.begin();
-    match superblocks::examine(&request).await? {
-        Devices::Blank => creation::create(&request).await,
-        Devices::Store(members) => recover(&request, members).await,
-    }
+    let recovered = match superblocks::examine(&request).await? {
+        Devices::Blank => creation::create(&request).await?,
+        Devices::Store(members) => recover(&request, members).await?,
+    };
+    request.progress.end();
+    Ok(recovered)
 }
 
 async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovered, OpenError> {

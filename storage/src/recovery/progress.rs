@@ -33,6 +33,11 @@ impl Progress {
         self.record_count.store(0, Ordering::Relaxed);
     }
 
+    /// It ends well.
+    pub(super) fn end(&self) {
+        self.percent.store(100, Ordering::Relaxed);
+    }
+
     pub(super) fn add_read_bytes(&self, bytes: u64) {
         self.read_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -41,7 +46,8 @@ impl Progress {
         self.record_count.fetch_add(count, Ordering::Relaxed);
     }
 
-    pub(super) fn set_percent(&self, percent: u64) {
-        self.percent.store(percent, Ordering::Relaxed);
+    /// So much of the summaries is loaded: what was told before.
+    pub(super) fn set_percent(&self, percent: u64) -> u64 {
+        self.percent.swap(percent, Ordering::Relaxed)
     }
 }

@@ -1,12 +1,13 @@
-//! The replay: the summaries of all segments, in the order of what they tell. Owns that order and the
-//! bounded reading ahead; what a record does is the contents' business.
+//! The replay: the summaries of all segments, in the order of what they tell. Owns that order and
+//! the bounded reading ahead; what a record does is the contents' business.
 //!
 //! Hot records are in the order of their LSNs. A relocated record of LSN `l` in a cold segment that
-//! opened at `o` comes before the hot record at `max(o, l)`. That is right, because it was live when
-//! it was moved, and the log's tail stood at `o` or higher then: whatever replaced it has an LSN of at
-//! least `o`, and above `l`; what it replaced has one below `l`. So those below the opening, which
-//! are nearly all, need no sorting, and the few others wait until the hot records have come to them.
-//! Cold segments are open one at a time, so hardly more than one segment's entries wait.
+//! opened at `o` comes before the hot record at `max(o, l)`. That is right, because it was live
+//! when it was moved, and the log's tail stood at `o` or higher then: whatever replaced it has an
+//! LSN of at least `o`, and above `l`; what it replaced has one below `l`. So those below the
+//! opening, which are nearly all, need no sorting, and the few others wait until the hot records
+//! have come to them. Cold segments are open one at a time, so hardly more than one segment's
+//! entries wait.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -25,6 +26,8 @@ use crate::units::{Lsn, SegmentNumber};
 /// Summaries that are read ahead: 8 of 190 KiB, for 8 MiB segments of 2 KB records, keep a fast
 /// device busy while one is seen to.
 const SUMMARIES_AHEAD: usize = 8;
+/// And so many bytes of them, whatever the records' size; one summary is read in any case.
+const AHEAD_BYTES_MAX: u64 = 16 << 20;
 /// Entries whose buckets are asked for before the first is put: the misses then overlap.
 const PREFETCH_COUNT: usize = 32;
 /// Entries after which the executor gets a turn: about half a millisecond.
@@ -40,31 +43,58 @@ pub(super) async fn replay(
 ) -> Result<(), OpenError> {
     let mut order: Vec<&Life> = lives.iter().collect();
     order.sort_by_key(|life| (life.opening(), life.is_hot(), life.segment()));
-    let mut ahead: VecDeque<Summary<'_>> = VecDeque::new();
-    let mut waiting = order.iter();
+    let mut ahead = Ahead::new(media, &order);
     let mut merge = Merge::new(contents);
-    for done in 0..order.len() {
-        while ahead.len() < SUMMARIES_AHEAD
-            && let Some(life) = waiting.next()
-        {
-            ahead.push_back(Summary::start(media, life));
-        }
-        let summary = ahead
-            .pop_front()
-            .expect("a summary is ahead for each segment");
+    let mut done = 0;
+    while let Some(summary) = ahead.next() {
         let life = summary.life;
         let mut entries = summary.finish(media, hasher, cuts).await?;
         let void = cuts.of(&life.header);
         entries.retain(|entry| entry.lsn < void);
         merge.add(life, entries).await?;
-        media.note_summaries(done + 1, order.len());
+        done += 1;
+        media.note_summaries(done, order.len());
     }
     merge.run_to(Lsn::new(u64::MAX)).await
+}
+
+/// The summaries in their order, read ahead of their use.
+struct Ahead<'a> {
+    media: &'a Media<'a>,
+    waiting: std::slice::Iter<'a, &'a Life>,
+    reading: VecDeque<Summary<'a>>,
+    reading_bytes: u64,
+}
+
+impl<'a> Ahead<'a> {
+    fn new(media: &'a Media<'a>, order: &'a [&'a Life]) -> Self {
+        Self {
+            media,
+            waiting: order.iter(),
+            reading: VecDeque::new(),
+            reading_bytes: 0,
+        }
+    }
+
+    fn next(&mut self) -> Option<Summary<'a>> {
+        while self.reading.len() < SUMMARIES_AHEAD
+            && (self.reading.is_empty() || self.reading_bytes < AHEAD_BYTES_MAX)
+            && let Some(life) = self.waiting.next()
+        {
+            let summary = Summary::start(self.media, life);
+            self.reading_bytes += summary.bytes;
+            self.reading.push_back(summary);
+        }
+        let summary = self.reading.pop_front()?;
+        self.reading_bytes -= summary.bytes;
+        Some(summary)
+    }
 }
 
 /// A summary that is being read.
 struct Summary<'a> {
     life: &'a Life,
+    bytes: u64,
     read: Option<Around>,
 }
 
@@ -74,7 +104,8 @@ impl<'a> Summary<'a> {
         let extent = footer.entries_extent(media.segment_bytes);
         let (start, end) = (extent.offset as u32, (extent.offset + extent.bytes) as u32);
         let read = (start < end).then(|| media.read_around(life.segment(), start, end));
-        Self { life, read }
+        let bytes = extent.bytes;
+        Self { life, bytes, read }
     }
 
     /// The entries, in the order of the records.

@@ -1,7 +1,7 @@
-//! Settling what the last life left open: after it every segment in use is sealed, and nothing above
-//! the cut is in use. Owns the writes to segments of a start; each of them can be the last one
-//! before a crash, since all of them say up to where the log was found to be durable, and the next
-//! start then comes to the same cut.
+//! Settling what the last life left open: after it every segment in use is sealed, and nothing
+//! above the cut is in use. Owns the writes to segments of a start; each of them can be the last
+//! one before a crash, since all of them say up to where the log was found to be durable, and the
+//! next start then comes to the same cut.
 
 use cellar_index::Hasher;
 
@@ -27,14 +27,31 @@ pub(super) async fn settle(
         durable: survey.durable,
         openings: hot_openings(&survey.lives),
     };
-    for mut life in std::mem::take(&mut survey.lives) {
-        if settler.settle(&mut life).await? {
+    let mut verdicts = Vec::new();
+    for life in &survey.lives {
+        verdicts.push(settler.judge(life).await?);
+    }
+    // The entries are durable before any structure says how far the log was: from then on a summary
+    // that does not verify is damage.
+    media.flush().await?;
+    for (mut life, verdict) in std::mem::take(&mut survey.lives).into_iter().zip(verdicts) {
+        if settler.carry_out(&mut life, verdict).await? {
             survey.lives.push(life);
         } else {
             survey.free.push(life.segment());
         }
     }
     Ok(media.flush().await?)
+}
+
+/// What is to become of a segment.
+enum Verdict {
+    /// It stays as it is.
+    Settled,
+    /// Nothing in it counts.
+    Free,
+    /// Its entries are in place: this seals it.
+    Seal(Footer),
 }
 
 /// Where the hot segments open, ascending.
@@ -58,35 +75,50 @@ struct Settler<'a> {
 }
 
 impl Settler<'_> {
-    /// Settles one segment: whether it stays in use.
-    async fn settle(&self, life: &mut Life) -> Result<bool, OpenError> {
+    /// Judges one segment, and writes the entries that it lacks.
+    async fn judge(&self, life: &Life) -> Result<Verdict, OpenError> {
         let void = self.cuts.of(&life.header);
         if life.is_hot() && life.opening() >= void {
-            self.free(life).await?;
-            return Ok(false);
+            return Ok(Verdict::Free);
         }
-        // The last writes of a hot segment may be torn while they are not known to be durable; a cold
-        // one's footer is written when all before it is.
-        let is_durable = |footer: Footer| {
-            !life.is_hot_of(self.cuts.epoch) || footer.end_lsn <= self.durable
-        };
+        // The last writes of a hot segment may be torn while they are not known to be durable; a
+        // cold one's footer is written when all before it is.
+        let is_durable =
+            |footer: Footer| !life.is_hot_of(self.cuts.epoch) || footer.end_lsn <= self.durable;
         let is_settled =
             |footer: Footer| !life.is_hot() || (footer.end_lsn <= void && is_durable(footer));
         if life.footer.is_some_and(is_settled) {
-            return Ok(true);
+            return Ok(Verdict::Settled);
         }
         // Of an older life whose footer is lost, nobody knows where its records ended.
         let is_dense = life.footer.is_some() || life.is_hot_of(self.cuts.epoch);
         let end = self.next_opening(life).map_or(void, |next| next.min(void));
         let harvest = harvest(self.media, self.hasher, life, end, is_dense).await?;
         if harvest.entries.is_empty() {
-            self.free(life).await?;
-            return Ok(false);
+            return Ok(Verdict::Free);
         }
-        if life.is_hot() && void < life.lsn_at(life.body_end_max(self.media.segment_bytes)) {
-            self.cut(life, void).await?;
+        let footer = write_entries(self.media, life, &harvest, self.cuts.present).await?;
+        Ok(Verdict::Seal(footer))
+    }
+
+    /// Does what was judged: whether the segment stays in use.
+    async fn carry_out(&self, life: &mut Life, verdict: Verdict) -> Result<bool, OpenError> {
+        match verdict {
+            Verdict::Settled => return Ok(true),
+            Verdict::Free => {
+                self.free(life).await?;
+                return Ok(false);
+            }
+            Verdict::Seal(footer) => {
+                let void = self.cuts.of(&life.header);
+                let end = life.lsn_at(life.body_end_max(self.media.segment_bytes));
+                if life.is_hot() && void < end {
+                    self.cut(life, void).await?;
+                }
+                write_footer(self.media, &footer).await?;
+                life.footer = Some(footer);
+            }
         }
-        life.footer = Some(seal(self.media, life, &harvest, self.cuts.present).await?);
         Ok(true)
     }
 
@@ -130,6 +162,17 @@ pub(super) async fn seal(
     life: &Life,
     harvest: &Harvest,
     durable: Lsn,
+) -> Result<(), OpenError> {
+    let footer = write_entries(media, life, harvest, durable).await?;
+    Ok(write_footer(media, &footer).await?)
+}
+
+/// Writes the entries of a summary: the footer that is to follow.
+async fn write_entries(
+    media: &Media<'_>,
+    life: &Life,
+    harvest: &Harvest,
+    durable: Lsn,
 ) -> Result<Footer, OpenError> {
     let entries: Vec<u8> = harvest
         .entries
@@ -148,16 +191,24 @@ pub(super) async fn seal(
             reason,
         });
     };
-    let footer = footer(life, harvest, &entries, durable);
     // The summary begins within a block that the last records may share.
     let block_start = start as u32 - start as u32 % BLOCK_BYTES_MAX;
     let block = media
         .read(life.segment(), block_start, BLOCK_BYTES_MAX)
         .await?;
     let kept = &block[..start as usize - block_start as usize];
-    let content = [kept, &entries, &footer.encode()].concat();
-    media.write(life.segment(), block_start, &content).await?;
-    Ok(footer)
+    media
+        .write(life.segment(), block_start, &[kept, &entries].concat())
+        .await?;
+    Ok(footer(life, harvest, &entries, durable))
+}
+
+/// Writes what seals a segment.
+async fn write_footer(media: &Media<'_>, footer: &Footer) -> Result<(), DeviceError> {
+    let offset = media.segment_bytes - FOOTER_BYTES as u32;
+    media
+        .write(footer.generation.segment, offset, &footer.encode())
+        .await
 }
 
 fn footer(life: &Life, harvest: &Harvest, entries: &[u8], durable: Lsn) -> Footer {

@@ -10,6 +10,7 @@ use crate::format::{
 };
 use crate::options::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 use crate::recovery::OpenRequest;
+use crate::units::{Location, UNIT_BYTES};
 
 /// The epoch of a store whose creation has not come to its end: nothing was ever served from it.
 pub(super) const UNFINISHED_EPOCH: u32 = 0;
@@ -74,8 +75,9 @@ pub(super) async fn examine(request: &OpenRequest<'_>) -> Result<Devices, OpenEr
         superblocks.push(superblock.ok_or_else(blank)?);
     }
     check_unity(request, &superblocks)?;
+    let segments = superblocks.iter().map(|s| u64::from(s.segment_count)).sum();
     for (device, superblock) in request.devices.iter().zip(&superblocks) {
-        check_size(&**device, superblock)?;
+        check_size(&**device, superblock, segments)?;
     }
     Ok(Devices::Store(sort(superblocks)))
 }
@@ -161,11 +163,18 @@ fn check_unity(request: &OpenRequest<'_>, superblocks: &[Superblock]) -> Result<
     Ok(())
 }
 
-/// The device still holds all of its segments, and they are of a size that this program handles.
-fn check_size(device: &dyn Device, superblock: &Superblock) -> Result<(), OpenError> {
+/// The device still holds all of its segments, and they are of a size and number that this program
+/// handles; the store has `segments` of them.
+fn check_size(
+    device: &dyn Device,
+    superblock: &Superblock,
+    segments: u64,
+) -> Result<(), OpenError> {
     let segment_bytes = superblock.segment_bytes;
-    if !(SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&segment_bytes) {
-        let reason = format!("its segments of {segment_bytes} bytes are of no possible size");
+    let is_possible = (SEGMENT_BYTES_MIN..=SEGMENT_BYTES_MAX).contains(&segment_bytes)
+        && segments <= segments_reachable(segment_bytes);
+    if !is_possible {
+        let reason = format!("{segments} segments of {segment_bytes} bytes are not possible");
         return Err(OpenError::Foreign {
             device: name(device),
             reason,
@@ -182,6 +191,11 @@ fn check_size(device: &dyn Device, superblock: &Superblock) -> Result<(), OpenEr
         });
     }
     Ok(())
+}
+
+/// How many segments locations reach.
+pub(super) fn segments_reachable(segment_bytes: u32) -> u64 {
+    (1 << Location::BITS) / u64::from(segment_bytes / UNIT_BYTES)
 }
 
 fn sort(superblocks: Vec<Superblock>) -> Members {

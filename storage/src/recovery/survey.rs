@@ -230,8 +230,8 @@ impl Survey {
         Ok(())
     }
 
-    /// A header that is none. What was never written holds zeros, or on a block device what somebody
-    /// left there; but where a footer is ours, the header was too.
+    /// A header that is none. What was never written holds zeros, or on a block device what
+    /// somebody left there; but where a footer is ours, the header was too.
     fn enter_headless(
         &mut self,
         media: &Media<'_>,

@@ -1,7 +1,7 @@
 //! The table of segments: state, generation and live bytes of each, and the free lists.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -83,7 +83,11 @@ impl Segment {
     }
 
     pub(crate) fn stream(&self) -> Stream {
-        if self.cold.load(Ordering::Acquire) == 1 { Stream::Cold } else { Stream::Hot }
+        if self.cold.load(Ordering::Acquire) == 1 {
+            Stream::Cold
+        } else {
+            Stream::Hot
+        }
     }
 
     pub(crate) fn opening_lsn(&self) -> Lsn {
@@ -93,7 +97,11 @@ impl Segment {
     /// The segment's present life. `number` is its own.
     pub(crate) fn generation(&self, number: SegmentNumber) -> Generation {
         let epoch = self.epoch.load(Ordering::Acquire);
-        Generation { epoch, segment: number, opening_lsn: self.opening_lsn() }
+        Generation {
+            epoch,
+            segment: number,
+            opening_lsn: self.opening_lsn(),
+        }
     }
 
     /// What record checksums of this life are seeded with.
@@ -112,9 +120,11 @@ impl Segment {
     /// Starts a life. `seed` is its generation's, for the checksums of all its records.
     pub(crate) fn begin_life(&self, generation: Generation, seed: GenerationSeed, stream: Stream) {
         self.epoch.store(generation.epoch, Ordering::Release);
-        self.opening_lsn.store(generation.opening_lsn.get(), Ordering::Release);
+        self.opening_lsn
+            .store(generation.opening_lsn.get(), Ordering::Release);
         self.seed.store(seed.get(), Ordering::Release);
-        self.cold.store(u8::from(stream == Stream::Cold), Ordering::Release);
+        self.cold
+            .store(u8::from(stream == Stream::Cold), Ordering::Release);
         self.sealed_lsn.store(u64::MAX, Ordering::Release);
         self.set_state(State::Open);
     }
@@ -128,7 +138,9 @@ impl Segment {
     }
 
     pub(crate) fn set_buffer(&self, number: Option<usize>) {
-        let raw = number.map_or(NO_BUFFER, |n| u8::try_from(n).expect("fewer than 255 buffers"));
+        let raw = number.map_or(NO_BUFFER, |n| {
+            u8::try_from(n).expect("fewer than 255 buffers")
+        });
         self.buffer.store(raw, Ordering::SeqCst);
     }
 
@@ -151,7 +163,12 @@ pub(crate) enum Found {
     /// It holds nothing, and its place exists.
     Free,
     /// It is in use.
-    Sealed { generation: Generation, seed: GenerationSeed, stream: Stream, sealed_lsn: Lsn },
+    Sealed {
+        generation: Generation,
+        seed: GenerationSeed,
+        stream: Stream,
+        sealed_lsn: Lsn,
+    },
     /// Nobody knows what it holds: in use, and never a victim.
     Damaged,
 }
@@ -163,9 +180,10 @@ pub(crate) struct SegmentTable {
     device_starts: Vec<u32>,
     free: Mutex<FreeLists>,
     free_count: AtomicU64,
-    unallocated_count: AtomicU64,
-    /// The devices have no room for another segment, whatever they were configured to have.
-    is_exhausted: AtomicBool,
+    /// Segments of each device that were never allocated.
+    unallocated_counts: Vec<AtomicU64>,
+    /// A bit a device that has no room for another segment, whatever it was configured to have.
+    exhausted: AtomicU64,
     allocated_count: AtomicU64,
     live_total: AtomicI64,
     shadow_total: AtomicI64,
@@ -189,6 +207,10 @@ impl SegmentTable {
             unallocated.push((start..start + count).map(SegmentNumber::new).collect());
             device_starts.push(start + count);
         }
+        let unallocated_counts = device_segment_counts
+            .iter()
+            .map(|count| AtomicU64::new(u64::from(*count)))
+            .collect();
         let total = *device_starts.last().expect("never empty");
         Self {
             segments: (0..total).map(|_| Segment::new()).collect(),
@@ -199,8 +221,8 @@ impl SegmentTable {
             }),
             device_starts,
             free_count: AtomicU64::new(0),
-            unallocated_count: AtomicU64::new(u64::from(total)),
-            is_exhausted: AtomicBool::new(false),
+            unallocated_counts,
+            exhausted: AtomicU64::new(0),
             allocated_count: AtomicU64::new(0),
             live_total: AtomicI64::new(0),
             shadow_total: AtomicI64::new(0),
@@ -221,19 +243,29 @@ impl SegmentTable {
 
     /// The device a segment lies on and its index there.
     pub(crate) fn place(&self, segment: SegmentNumber) -> (DeviceNumber, u32) {
-        let device = self.device_starts.partition_point(|start| *start <= segment.get()) - 1;
-        (device_number(device), segment.get() - self.device_starts[device])
+        let device = self
+            .device_starts
+            .partition_point(|start| *start <= segment.get())
+            - 1;
+        (
+            device_number(device),
+            segment.get() - self.device_starts[device],
+        )
     }
 
     /// Moves `bytes` of live data into or out of a segment's count.
     pub(crate) fn add_live(&self, segment: SegmentNumber, bytes: i64) {
-        self.get(segment).live_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.get(segment)
+            .live_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
         self.live_total.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Counts tombstones that were written to a segment.
     pub(crate) fn add_shadow(&self, segment: SegmentNumber, bytes: i64) {
-        self.get(segment).shadow_bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.get(segment)
+            .shadow_bytes
+            .fetch_add(bytes, Ordering::Relaxed);
         self.shadow_total.fetch_add(bytes, Ordering::Relaxed);
     }
 
@@ -252,15 +284,27 @@ impl SegmentTable {
     }
 
     fn allocatable_count(&self) -> u64 {
-        if self.is_exhausted.load(Ordering::Relaxed) {
-            return 0;
-        }
-        self.unallocated_count.load(Ordering::Relaxed)
+        let counts = self.unallocated_counts.iter().enumerate();
+        let possible = counts.filter(|(device, _)| !self.is_exhausted(*device));
+        possible
+            .map(|(_, count)| count.load(Ordering::Relaxed))
+            .sum()
     }
 
-    /// Whether allocation failed for want of room.
-    pub(crate) fn set_exhausted(&self, is_exhausted: bool) {
-        self.is_exhausted.store(is_exhausted, Ordering::Relaxed);
+    fn is_exhausted(&self, device: usize) -> bool {
+        self.exhausted.load(Ordering::Relaxed) & (1 << device) != 0
+    }
+
+    /// Allocation on the segment's device failed for want of room, or succeeded again. True: that
+    /// is news.
+    pub(crate) fn set_exhausted(&self, segment: SegmentNumber, is_exhausted: bool) -> bool {
+        let bit = 1 << self.place(segment).0.get();
+        let before = if is_exhausted {
+            self.exhausted.fetch_or(bit, Ordering::Relaxed)
+        } else {
+            self.exhausted.fetch_and(!bit, Ordering::Relaxed)
+        };
+        (before & bit != 0) != is_exhausted
     }
 
     /// Segments that exist or can be made to.
@@ -276,6 +320,11 @@ impl SegmentTable {
     /// Free segments that can be opened at once.
     pub(crate) fn ready_count(&self) -> usize {
         self.free.lock().ready.iter().map(VecDeque::len).sum()
+    }
+
+    /// Whether fewer than `ready_min` segments are ready, and more can be allocated.
+    pub(crate) fn wants_allocation(&self, ready_min: usize) -> bool {
+        self.allocatable_count() > 0 && self.ready_count() < ready_min
     }
 
     /// Takes a free, allocated segment, devices in turn.
@@ -307,10 +356,12 @@ impl SegmentTable {
         None
     }
 
-    /// The next segment to allocate on the device with the fewest ready ones.
-    pub(crate) fn take_unallocated(&self) -> Option<SegmentNumber> {
+    /// The next segment to allocate, on the device with the fewest ready ones of those that may
+    /// have room. `again`: devices that had none are asked, too.
+    pub(crate) fn take_unallocated(&self, again: bool) -> Option<SegmentNumber> {
         let mut free = self.free.lock();
         let device = (0..free.ready.len())
+            .filter(|device| again || !self.is_exhausted(*device))
             .filter(|device| !free.unallocated[*device].is_empty())
             .min_by_key(|device| free.ready[*device].len())?;
         free.unallocated[device].pop_front()
@@ -318,7 +369,8 @@ impl SegmentTable {
 
     /// A segment that was allocated just now, or found to exist by recovery.
     pub(crate) fn put_allocated(&self, segment: SegmentNumber) {
-        self.unallocated_count.fetch_sub(1, Ordering::Relaxed);
+        self.unallocated_counts[usize::from(self.place(segment).0.get())]
+            .fetch_sub(1, Ordering::Relaxed);
         self.allocated_count.fetch_add(1, Ordering::Relaxed);
         self.free_count.fetch_add(1, Ordering::Relaxed);
         self.get(segment).set_state(State::Free);
@@ -339,14 +391,22 @@ impl SegmentTable {
         let shadows = life.shadow_bytes.swap(0, Ordering::Relaxed);
         self.shadow_total.fetch_sub(shadows, Ordering::Relaxed);
         life.set_state(State::Free);
-        self.push_ready(segment);
         self.free_count.fetch_add(1, Ordering::Relaxed);
+        self.push_ready(segment);
     }
 
     /// Enters what recovery found, in the order of the segments. The table is new.
     pub(crate) fn restore(&self, found: &[Found]) {
-        assert_eq!(found.len(), self.segments.len(), "recovery looked at every segment");
-        self.free.lock().unallocated.iter_mut().for_each(VecDeque::clear);
+        assert_eq!(
+            found.len(),
+            self.segments.len(),
+            "recovery looked at every segment"
+        );
+        self.free
+            .lock()
+            .unallocated
+            .iter_mut()
+            .for_each(VecDeque::clear);
         for (segment, found) in self.numbers().zip(found) {
             match *found {
                 Found::Unallocated => {
@@ -354,15 +414,20 @@ impl SegmentTable {
                     self.free.lock().unallocated[usize::from(device.get())].push_back(segment);
                 }
                 Found::Free => self.put_allocated(segment),
-                Found::Sealed { generation, seed, stream, sealed_lsn } => {
-                    self.claim();
+                Found::Sealed {
+                    generation,
+                    seed,
+                    stream,
+                    sealed_lsn,
+                } => {
+                    self.claim(segment);
                     let life = self.get(segment);
                     life.begin_life(generation, seed, stream);
                     life.set_sealed_lsn(sealed_lsn);
                     life.set_state(State::Sealed);
                 }
                 Found::Damaged => {
-                    self.claim();
+                    self.claim(segment);
                     self.get(segment).set_state(State::Cleaning);
                 }
             }
@@ -370,8 +435,9 @@ impl SegmentTable {
     }
 
     /// One segment that was counted as unallocated is in use.
-    fn claim(&self) {
-        self.unallocated_count.fetch_sub(1, Ordering::Relaxed);
+    fn claim(&self, segment: SegmentNumber) {
+        self.unallocated_counts[usize::from(self.place(segment).0.get())]
+            .fetch_sub(1, Ordering::Relaxed);
         self.allocated_count.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -396,18 +462,25 @@ mod tests {
         let device = device_number;
         assert_eq!(
             places,
-            [(device(0), 0), (device(0), 1), (device(0), 2), (device(1), 0), (device(1), 1)]
+            [
+                (device(0), 0),
+                (device(0), 1),
+                (device(0), 2),
+                (device(1), 0),
+                (device(1), 1)
+            ]
         );
     }
 
     #[test]
     fn free_segments_are_taken_from_devices_in_turn() {
         let table = SegmentTable::new(&[2, 2]);
-        while let Some(segment) = table.take_unallocated() {
+        while let Some(segment) = table.take_unallocated(false) {
             table.put_allocated(segment);
         }
-        let taken: Vec<_> =
-            std::iter::from_fn(|| table.take_ready()).map(SegmentNumber::get).collect();
+        let taken: Vec<_> = std::iter::from_fn(|| table.take_ready())
+            .map(SegmentNumber::get)
+            .collect();
         assert_eq!(taken, [0, 2, 1, 3]);
         assert_eq!(table.free_count(), 0);
     }
@@ -415,8 +488,11 @@ mod tests {
     #[test]
     fn a_restored_table_counts_what_was_found() {
         let table = SegmentTable::new(&[3, 2]);
-        let generation =
-            Generation { epoch: 2, segment: SegmentNumber::new(1), opening_lsn: Lsn::new(64) };
+        let generation = Generation {
+            epoch: 2,
+            segment: SegmentNumber::new(1),
+            opening_lsn: Lsn::new(64),
+        };
         let sealed = Found::Sealed {
             generation,
             seed: GenerationSeed::restore(7),
@@ -430,22 +506,31 @@ mod tests {
             Found::Damaged,
             Found::Unallocated,
         ]);
-        assert_eq!((table.free_count(), table.allocated_count(), table.ready_count()), (3, 3, 1));
+        assert_eq!(
+            (
+                table.free_count(),
+                table.allocated_count(),
+                table.ready_count()
+            ),
+            (3, 3, 1)
+        );
         let life = table.get(generation.segment);
         assert_eq!((life.state(), life.stream()), (State::Sealed, Stream::Cold));
         assert_eq!(life.generation(generation.segment), generation);
         assert_eq!(life.sealed_lsn(), Lsn::new(96));
         assert_eq!(table.get(SegmentNumber::new(3)).state(), State::Cleaning);
         assert_eq!(table.take_ready(), Some(SegmentNumber::new(2)));
-        assert_eq!(table.take_unallocated(), Some(SegmentNumber::new(0)));
-        assert_eq!(table.take_unallocated(), Some(SegmentNumber::new(4)));
-        assert_eq!(table.take_unallocated(), None);
+        assert_eq!(table.take_unallocated(false), Some(SegmentNumber::new(0)));
+        assert_eq!(table.take_unallocated(false), Some(SegmentNumber::new(4)));
+        assert_eq!(table.take_unallocated(false), None);
     }
 
     #[test]
     fn freeing_forgets_what_was_live() {
         let table = SegmentTable::new(&[1]);
-        let segment = table.take_unallocated().inspect(|segment| table.put_allocated(*segment));
+        let segment = table
+            .take_unallocated(false)
+            .inspect(|segment| table.put_allocated(*segment));
         assert_eq!(table.take_ready(), segment);
         let segment = segment.expect("one segment");
         table.add_live(segment, 96);

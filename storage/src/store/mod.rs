@@ -29,6 +29,7 @@ use crate::paged::Collections;
 use crate::segment::{Pins, SegmentTable};
 use crate::stats::Counters;
 use crate::units::{Location, Lsn};
+use crate::upkeep::READY_MIN;
 use crate::worker::Worker;
 use crate::write::Mark;
 
@@ -74,6 +75,8 @@ pub struct Store {
     cache: ValueCache,
     appendfsync: AtomicU8,
     map_location: AtomicU64,
+    /// Where the last map record ends: what any command shows depends on it.
+    map_lsn: AtomicU64,
     map_change: Mutex<()>,
     sweep_wanted: Notify,
     handle_swept: Notify,
@@ -96,6 +99,7 @@ impl Store {
             cache: ValueCache::new(parts.options.value_cache_bytes),
             appendfsync: AtomicU8::new(parts.options.appendfsync as u8),
             map_location: AtomicU64::new(NO_LOCATION),
+            map_lsn: AtomicU64::new(0),
             map_change: Mutex::new(()),
             sweep_wanted: Notify::new(),
             handle_swept: Notify::new(),
@@ -240,6 +244,14 @@ impl Store {
         Location::from_bits(self.map_location.load(Ordering::SeqCst))
     }
 
+    pub(crate) fn note_map_lsn(&self, end: Lsn) {
+        self.map_lsn.fetch_max(end.get(), Ordering::SeqCst);
+    }
+
+    pub(crate) fn map_lsn(&self) -> Lsn {
+        Lsn::new(self.map_lsn.load(Ordering::SeqCst))
+    }
+
     /// Keeps other changes of the database map away.
     pub(crate) async fn change_map(&self) -> MutexGuard<'_, ()> {
         self.map_change.lock().await
@@ -248,6 +260,9 @@ impl Store {
     /// Pairs free write buffers with free segments.
     pub(crate) fn prepare_log(&self) {
         self.log().prepare(CLEANER_SEGMENTS);
+        if self.segments().wants_allocation(READY_MIN) {
+            self.prepare_wanted.notify_one();
+        }
     }
 
     /// A writer found no room: segments are to be allocated or cleaned.

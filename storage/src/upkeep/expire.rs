@@ -12,12 +12,15 @@ use crate::worker::Worker;
 const INTERVAL_US: u64 = 100_000;
 /// Buckets of one slice: about 50 us.
 const BUCKETS_PER_SLICE: u32 = 256;
+/// Expired keys of one slice: each is a commit.
+const KEYS_PER_SLICE: usize = 32;
 /// Slices of a step when little has expired: a few hundred thousand keys a second are looked at.
 const SLICES_MIN: u32 = 16;
 /// Slices of a step when much has: a quarter of a core, as in Redis.
 const SLICES_MAX: u32 = 500;
 /// The hand goes on while it finds at least one expired key in so many buckets.
 const BUCKETS_PER_FIND: u32 = 16;
+const _: () = assert!(KEYS_PER_SLICE as u32 * BUCKETS_PER_FIND >= BUCKETS_PER_SLICE);
 
 /// Moves the hand on.
 pub(crate) async fn run(worker: &Rc<Worker>) {
@@ -42,7 +45,7 @@ async fn step(worker: &Rc<Worker>, cursor: &mut u64) {
     }
 }
 
-/// Removes the expired keys of some buckets: how many there were.
+/// Removes the expired keys of some buckets: how many went.
 fn sweep(worker: &Rc<Worker>, cursor: &mut u64) -> u32 {
     let store = worker.store();
     let now_ms = store.clock().unix_ms();
@@ -53,17 +56,17 @@ fn sweep(worker: &Rc<Worker>, cursor: &mut u64) -> u32 {
                 expired.push((identity, entry));
             }
         });
-        if *cursor == 0 {
+        if *cursor == 0 || expired.len() >= KEYS_PER_SLICE {
             break;
         }
     }
+    let mut removed = 0;
     for (identity, entry) in &expired {
         let Some(database) = store.databases().by_handle(entry.database) else {
             continue;
         };
-        if worker.remove_expired(*identity, database, place::of(entry)) {
-            store.counters().expired_active.add(1);
-        }
+        removed += u32::from(worker.remove_expired(*identity, database, place::of(entry)));
     }
-    u32::try_from(expired.len()).unwrap_or(u32::MAX)
+    store.counters().expired_active.add(u64::from(removed));
+    removed
 }

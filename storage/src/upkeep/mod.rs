@@ -7,6 +7,8 @@ mod prepare;
 mod sweep;
 mod sync;
 
+pub(crate) use prepare::READY_MIN;
+
 use crate::handle::Handle;
 use crate::store::Store;
 

@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use crate::device::{DeviceError, WriteSync};
 use crate::options::AppendFsync;
+use crate::store::CLEANER_SEGMENTS;
 use crate::units::SegmentNumber;
 use crate::worker::Worker;
 
-/// Segments kept ready to be opened.
-const READY_MIN: usize = 4;
+/// Segments kept ready to be opened: the cleaner's own, one to be opened next, and one in reserve.
+pub(crate) const READY_MIN: usize = CLEANER_SEGMENTS as usize + 2;
 /// How often a full file system is asked again.
 const RETRY_US: u64 = 1_000_000;
 /// Zeros are written this much at a time, one write in flight.
@@ -18,33 +19,41 @@ const ZERO_BYTES: usize = 256 << 10;
 /// Keeps segments ready.
 pub(crate) async fn run(worker: &Rc<Worker>) {
     let store = worker.store();
+    let mut again = false;
     while !store.is_closing() {
-        let failed = keep_ready(worker).await.is_err();
-        store.segments().set_exhausted(failed);
+        keep_ready(worker, again).await;
         store.prepare_log();
-        tokio::select! {
+        again = tokio::select! {
             biased;
-            () = store.prepare_wanted().notified() => {}
-            () = store.clock().sleep(RETRY_US) => {}
-        }
+            () = store.prepare_wanted().notified() => false,
+            () = store.clock().sleep(RETRY_US) => true,
+        };
     }
 }
 
-async fn keep_ready(worker: &Rc<Worker>) -> Result<(), DeviceError> {
+/// Allocates segments until enough are ready or no device has room. `again`: devices that had
+/// none are asked once more.
+async fn keep_ready(worker: &Rc<Worker>, again: bool) {
     let segments = worker.store().segments();
+    let mut again = again;
     while segments.ready_count() < READY_MIN {
-        let Some(segment) = segments.take_unallocated() else {
-            return Ok(());
+        let Some(segment) = segments.take_unallocated(again) else {
+            return;
         };
-        if let Err(error) = prepare(worker, segment).await {
-            segments.put_back_unallocated(segment);
-            tracing::warn!(%error, "no room for another segment");
-            return Err(error);
+        let prepared = prepare(worker, segment).await;
+        let is_news = segments.set_exhausted(segment, prepared.is_err());
+        match prepared {
+            Ok(()) => segments.put_allocated(segment),
+            Err(error) => {
+                segments.put_back_unallocated(segment);
+                again = false;
+                if is_news {
+                    tracing::warn!(%error, "a segment cannot be allocated; it is tried again");
+                }
+            }
         }
-        segments.put_allocated(segment);
         worker.store().prepare_log();
     }
-    Ok(())
 }
 
 /// Allocates a segment, and writes zeros over it where every write will be synced by itself: a

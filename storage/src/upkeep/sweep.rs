@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
-use cellar_index::{Entry, Identity};
+use cellar_index::{Entry, Identity, VALUE_TYPE_PAGE};
 
 use crate::format::PageKey;
-use crate::paged::{Collection, page_identity};
+use crate::lock::Mode;
+use crate::paged::{Abandoned, page_identity};
 use crate::worker::Worker;
 
 /// Buckets or pages seen to before the executor gets a turn: about 50 us.
@@ -25,6 +26,9 @@ pub(crate) async fn run_handles(worker: &Rc<Worker>) {
             continue;
         }
         sweep_handles(worker, &dead).await;
+        if store.is_closing() {
+            return;
+        }
         for handle in dead {
             store.databases().free_handle(handle);
         }
@@ -38,7 +42,7 @@ async fn sweep_handles(worker: &Rc<Worker>, dead: &[u8]) {
     let mut found: Vec<(Identity, Entry)> = Vec::new();
     for turn in 1_u32.. {
         cursor = index.scan(cursor, &mut |identity, entry| {
-            if dead.contains(&entry.database) {
+            if entry.value_type != VALUE_TYPE_PAGE && dead.contains(&entry.database) {
                 found.push((identity, entry));
             }
         });
@@ -58,8 +62,8 @@ async fn sweep_handles(worker: &Rc<Worker>, dead: &[u8]) {
 pub(crate) async fn run_collections(worker: &Rc<Worker>) {
     let store = worker.store();
     while !store.is_closing() {
-        if let Some(collection) = store.collections().take_sweep() {
-            sweep_pages(worker, collection).await;
+        if let Some(abandoned) = store.collections().take_sweep() {
+            sweep_pages(worker, abandoned).await;
             continue;
         }
         tokio::select! {
@@ -70,7 +74,18 @@ pub(crate) async fn run_collections(worker: &Rc<Worker>) {
     }
 }
 
-async fn sweep_pages(worker: &Rc<Worker>, collection: Collection) {
+/// Waits until nobody reads the value any more: readers hold its key's lock until all its pages are
+/// pinned, and nobody can find the root now.
+async fn sweep_pages(worker: &Rc<Worker>, Abandoned { collection, root }: Abandoned) {
+    if let Some(root) = root {
+        drop(
+            worker
+                .store()
+                .locks()
+                .acquire([root], Mode::Exclusive)
+                .await,
+        );
+    }
     for page_number in 0..collection.page_count {
         let key = PageKey {
             collection: collection.id,

@@ -94,6 +94,8 @@ pub struct Outcome {
     pub applied: bool,
     /// How many keys existed and were removed.
     pub removed: u64,
+    /// How many records were written, tombstones included.
+    pub written: u64,
 }
 
 /// What an attempt that does not wait came to.

@@ -24,7 +24,8 @@ use crate::place;
 use crate::segment::shadow_bytes;
 use crate::units::{DatabaseId, Location, Lsn};
 use crate::worker::Worker;
-use crate::write::{Condition, Outcome};
+use crate::write::Outcome;
+use crate::write::terms::{Mark, Terms, check_deadlines, condition_holds};
 
 /// What a write does to the index.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +56,18 @@ impl Prepared<'_> {
         self.database.is_none()
     }
 
-    fn removes(&self) -> bool {
+    pub(super) fn removes(&self) -> bool {
         matches!(self.effect, Effect::Remove { .. })
+    }
+
+    /// Whether there is anything to write: the removal of nothing is not.
+    fn has_effect(&self, locks: &BucketLocks<'_>) -> bool {
+        match self.effect {
+            Effect::Put { .. } | Effect::Page { .. } => true,
+            Effect::Remove { only_at } => locks
+                .find(self.identity)
+                .is_some_and(|entry| only_at.is_none_or(|at| place::of(&entry) == at)),
+        }
     }
 
     fn root(&self) -> Option<Collection> {
@@ -109,6 +120,9 @@ impl Prepared<'_> {
     }
 }
 
+/// The writes of a batch that are carried out.
+type Chosen<'w, 'a> = SmallVec<[&'w Prepared<'a>; 4]>;
+
 /// Why a commit did not happen.
 #[derive(Debug)]
 pub(crate) enum Refused {
@@ -129,27 +143,6 @@ impl From<NoRoom> for Refused {
     }
 }
 
-/// Under what circumstances a commit may happen.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Terms<'a> {
-    pub(crate) condition: Condition,
-    /// The stripes that the caller holds exclusively.
-    pub(crate) held: Option<&'a StripeLocks>,
-    /// Places whose records were found to have their deadlines still ahead.
-    pub(crate) unexpired: &'a [Location],
-    pub(crate) mark: Mark,
-}
-
-/// How full the device may be for a commit (design rule 15). Removals never stop.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Mark {
-    /// Commands that Redis refuses when memory is short.
-    #[default]
-    Growth,
-    /// Commands that change what is there, such as EXPIRE and RENAME.
-    Change,
-}
-
 impl Worker {
     /// Tries to commit without waiting.
     pub(crate) fn try_commit(
@@ -161,39 +154,57 @@ impl Worker {
         let identities: SmallVec<[Identity; 4]> = writes.iter().map(|w| w.identity).collect();
         let mut locks = self.store().index().lock_many(&identities);
         self.check_stripes(writes, terms.held)?;
+        let current = self.current(writes);
         let now_ms = self.store().clock().unix_ms();
-        check_deadlines(writes, terms, &locks, now_ms)?;
-        if !condition_holds(writes, terms.condition, &locks, now_ms) {
-            return Ok(Outcome {
-                applied: false,
-                removed: 0,
-            });
+        check_deadlines(&current, terms, &locks, now_ms)?;
+        if !condition_holds(&current, terms.condition, &locks, now_ms) {
+            return Ok(Outcome::default());
         }
-        let chosen = self.choose(writes, &locks);
+        let chosen: Chosen<'_, '_> = current
+            .into_iter()
+            .filter(|write| write.has_effect(&locks))
+            .collect();
         if chosen.is_empty() {
             return Ok(Outcome {
                 applied: true,
-                removed: 0,
+                ..Outcome::default()
             });
         }
-        let expired = chosen
+        let is_new =
+            |write: &&&Prepared<'_>| !write.removes() && locks.find(write.identity).is_none();
+        let new: SmallVec<[Identity; 4]> = chosen
             .iter()
-            .filter(|w| w.removes() && has_passed(w, &locks, now_ms))
-            .count();
+            .filter(is_new)
+            .map(|write| write.identity)
+            .collect();
         locks
-            .ensure_room(&identities)
+            .ensure_room(&new)
             .map_err(|_| Refused::Failed(StoreError::OutOfMemory))?;
-        let removed = self.append(&chosen, &mut locks)?;
+        let removed = self.append(&chosen, &mut locks, now_ms)?;
         drop(locks);
         self.submit_full_units();
         Ok(Outcome {
             applied: true,
-            removed: removed - expired as u64,
+            removed,
+            written: chosen.len() as u64,
         })
     }
 
-    /// Refuses what must not be tried: writes after a failure, growth of a full device.
+    /// Refuses what must not be tried: writes after a failure, growth of a full device, batches
+    /// beyond their bound.
     fn admit(&self, writes: &[Prepared<'_>], mark: Mark) -> Result<(), Refused> {
+        let all: u64 = writes
+            .iter()
+            .map(|write| u64::from(write.draft.bytes()))
+            .sum();
+        let bytes_max = self.store().batch_bytes_max();
+        if all > bytes_max {
+            let error = StoreError::BatchTooLong {
+                bytes: all,
+                bytes_max,
+            };
+            return Err(Refused::Failed(error));
+        }
         let grows = writes.iter().filter(|write| !write.removes());
         let taken = |write: &Prepared<'_>| u64::from(live_bytes(class_of(write.draft.bytes())));
         let bytes = grows.map(taken).sum();
@@ -213,36 +224,29 @@ impl Worker {
         if free { Ok(()) } else { Err(Refused::Locked) }
     }
 
-    /// Leaves out what need not be written: removals of nothing, writes to a database that was
-    /// flushed since the caller resolved it (they are ordered before the flush).
-    fn choose<'w, 'a>(
-        &self,
-        writes: &'w [Prepared<'a>],
-        locks: &BucketLocks<'_>,
-    ) -> SmallVec<[&'w Prepared<'a>; 4]> {
+    /// Leaves out writes to a database that was flushed since the caller resolved it: they are
+    /// ordered before the flush. Pages go with the root that is written beside them.
+    fn current<'w, 'a>(&self, writes: &'w [Prepared<'a>]) -> Chosen<'w, 'a> {
         let databases = self.store().databases();
-        let wanted = |write: &&Prepared<'_>| {
+        let is_current = |write: &Prepared<'_>| {
             write
                 .database
                 .is_none_or(|database| databases.is_current(database))
-                && match write.effect {
-                    Effect::Put { .. } | Effect::Page { .. } => true,
-                    Effect::Remove { only_at } => locks
-                        .find(write.identity)
-                        .is_some_and(|entry| only_at.is_none_or(|at| place::of(&entry) == at)),
-                }
         };
-        writes.iter().filter(wanted).collect()
+        let all_current = writes.iter().all(is_current);
+        let stays = |write: &&Prepared<'_>| all_current || (!write.is_page() && is_current(write));
+        writes.iter().filter(stays).collect()
     }
 
-    /// Reserves, copies and publishes: the number of entries removed.
+    /// Reserves, copies and publishes: the number of keys removed.
     fn append(
         &self,
         chosen: &[&Prepared<'_>],
         locks: &mut BucketLocks<'_>,
+        now_ms: u64,
     ) -> Result<u64, Refused> {
         let store = self.store();
-        let following = chosen.iter().map(|write| write.draft.bytes()).sum::<u32>();
+        let following: u32 = chosen.iter().map(|write| write.draft.bytes()).sum();
         let record_count = u32::try_from(chosen.len()).expect("a batch is bounded");
         let batch = BatchHeader {
             following_bytes: u64::from(following),
@@ -252,13 +256,6 @@ impl Worker {
         let header = (record_count > 1).then(|| RecordDraft::new(Kind::Batch, &[], &batch));
         let header_bytes = header.map_or(0, |header| header.bytes());
         let bytes = header_bytes + following;
-        if u64::from(bytes) > store.batch_bytes_max() {
-            let (bytes, bytes_max) = (u64::from(bytes), store.batch_bytes_max());
-            return Err(Refused::Failed(StoreError::BatchTooLong {
-                bytes,
-                bytes_max,
-            }));
-        }
         let at = store.log().reserve(self.number(), record_count, bytes)?;
         let image = store.log().image(at.image);
         if let Some(header) = header {
@@ -268,13 +265,13 @@ impl Worker {
         let mut offset = at.place.offset + header_bytes;
         let mut removed = 0;
         for (slot, write) in (at.place.slot..).zip(chosen) {
-            image.write_record(
-                &write.draft,
-                &summary_entry(write, image.lsn_at(offset), offset),
-                slot,
-            );
+            let entry = summary_entry(write, image.lsn_at(offset), offset);
+            image.write_record(&write.draft, &entry, slot);
             let location = store.location(image.segment(), offset);
-            removed += u64::from(self.put_entry(write, location, &kept, locks));
+            let before = self.put_entry(write, location, &kept, locks);
+            let was_there =
+                before.is_some_and(|entry| deadline(&entry, now_ms) != Deadline::Passed);
+            removed += u64::from(write.removes() && was_there);
             offset += write.draft.bytes();
         }
         let end = at.lsn.plus(u64::from(bytes));
@@ -291,23 +288,24 @@ impl Worker {
         Ok(removed)
     }
 
-    /// Puts or removes the index entry and moves the live bytes: whether an entry was removed.
+    /// Puts or removes the index entry and moves the live bytes: the entry that was there.
     fn put_entry(
         &self,
         write: &Prepared<'_>,
         at: Location,
         kept: &[Collection],
         locks: &mut BucketLocks<'_>,
-    ) -> bool {
+    ) -> Option<Entry> {
         let store = self.store();
         let segment = store.split(at).0;
-        let entry = write.entry(at);
-        let before = if let Some(entry) = entry {
+        let before = if let Some(entry) = write.entry(at) {
             let bytes = live_bytes(entry.length_class);
             store.segments().add_live(segment, i64::from(bytes));
             locks.put(write.identity, entry)
         } else {
-            store.segments().add_shadow(segment, shadow_bytes(write.draft.bytes()));
+            store
+                .segments()
+                .add_shadow(segment, shadow_bytes(write.draft.bytes()));
             locks.remove(write.identity)
         };
         if let Some(before) = before {
@@ -317,7 +315,7 @@ impl Worker {
         store
             .collections()
             .root_changed(write.identity, was_root, write.root(), kept);
-        entry.is_none() && before.is_some()
+        before
     }
 }
 
@@ -333,62 +331,4 @@ fn summary_entry(write: &Prepared<'_>, lsn: Lsn, offset: u32) -> SummaryEntry {
         bytes: write.draft.bytes(),
         detail: write.detail(),
     }
-}
-
-/// Where existence matters, no entry may have its deadline in this very second, unless its record
-/// was consulted.
-fn check_deadlines(
-    writes: &[Prepared<'_>],
-    terms: Terms<'_>,
-    locks: &BucketLocks<'_>,
-    now_ms: u64,
-) -> Result<(), Refused> {
-    for write in writes {
-        let matters = match write.effect {
-            Effect::Put { .. } => terms.condition != Condition::None,
-            Effect::Page { .. } => false,
-            Effect::Remove { only_at } => only_at.is_none(),
-        };
-        let Some(entry) = locks
-            .find(write.identity)
-            .filter(|_| matters && !write.is_page())
-        else {
-            continue;
-        };
-        let at = place::of(&entry);
-        if deadline(&entry, now_ms) == Deadline::Now && !terms.unexpired.contains(&at) {
-            return Err(Refused::Unsure {
-                identity: write.identity,
-                at,
-            });
-        }
-    }
-    Ok(())
-}
-
-fn condition_holds(
-    writes: &[Prepared<'_>],
-    condition: Condition,
-    locks: &BucketLocks<'_>,
-    now_ms: u64,
-) -> bool {
-    let exists = |write: &Prepared<'_>| {
-        locks
-            .find(write.identity)
-            .is_some_and(|entry| deadline(&entry, now_ms) != Deadline::Passed)
-    };
-    let mut sets = writes
-        .iter()
-        .filter(|write| matches!(write.effect, Effect::Put { .. }));
-    match condition {
-        Condition::None => true,
-        Condition::Absent => !sets.any(exists),
-        Condition::Present => sets.all(exists),
-    }
-}
-
-fn has_passed(write: &Prepared<'_>, locks: &BucketLocks<'_>, now_ms: u64) -> bool {
-    locks
-        .find(write.identity)
-        .is_some_and(|entry| deadline(&entry, now_ms) == Deadline::Passed)
 }

@@ -7,9 +7,7 @@ use tokio::sync::MutexGuard;
 
 use crate::database::MapChange;
 use crate::error::StoreError;
-use crate::format::{
-    EntryDetail, Identity, Kind, RecordDraft, SummaryEntry, class_of, live_bytes,
-};
+use crate::format::{EntryDetail, Identity, Kind, RecordDraft, SummaryEntry, class_of, live_bytes};
 use crate::log::Reservation;
 use crate::units::DatabaseId;
 use crate::worker::Worker;
@@ -29,6 +27,8 @@ impl Worker {
             self.store().check_writable()?;
             if let Ok(reservation) = self.log().reserve(self.number(), 1, draft.bytes()) {
                 self.copy_map(&draft, reservation);
+                self.store()
+                    .note_map_lsn(reservation.lsn.plus(u64::from(draft.bytes())));
                 self.store().databases().apply(change);
                 self.log().publish(self.number());
                 self.submit_full_units();

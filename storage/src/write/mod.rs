@@ -10,8 +10,10 @@ mod commit;
 mod item;
 mod map;
 mod settle;
+mod terms;
 
 pub use batch::{Attempt, Outcome, WriteBatch};
 pub(crate) use batch::{Condition, Write};
-pub(crate) use commit::{Effect, Mark, Prepared, Refused, Terms};
+pub(crate) use commit::{Effect, Prepared, Refused};
 pub(crate) use item::{Item, check_key, check_value};
+pub(crate) use terms::{Mark, Terms};

@@ -53,7 +53,8 @@ impl Worker {
                     progress.locks = Some(locks);
                 }
                 Err(Refused::Unsure { identity, at }) => {
-                    self.settle_deadline((identity, at), terms.held, &mut progress).await?;
+                    self.settle_deadline((identity, at), terms.held, &mut progress)
+                        .await?;
                 }
             }
         }
@@ -75,7 +76,9 @@ impl Worker {
         }
         if record.is_expired(self.store().clock().unix_ms()) {
             let held = held.or(progress.locks.as_ref());
-            return self.wait_removed((identity, at), entry.database, held).await;
+            return self
+                .wait_removed((identity, at), entry.database, held)
+                .await;
         }
         progress.unexpired.push(at);
         Ok(())
@@ -88,6 +91,7 @@ impl Worker {
         held: Option<&StripeLocks>,
     ) -> Result<(), StoreError> {
         let Some(database) = self.store().databases().by_handle(handle) else {
+            tokio::task::yield_now().await;
             return Ok(());
         };
         loop {
@@ -140,7 +144,8 @@ impl Worker {
         database: DbRef,
         at: Location,
     ) -> bool {
-        let removed = self.try_remove_at(identity, database, at, None).is_ok();
+        let attempt = self.try_remove_at(identity, database, at, None);
+        let removed = attempt.is_ok_and(|outcome| outcome.written > 0);
         if removed {
             self.store().counters().expired_keys.add(1);
         }

@@ -1,5 +1,5 @@
-//! A task's access to a simulated device. Owns the operations that have not ended; must never end one
-//! before its time, nor let a buffer change while it is written.
+//! A task's access to a simulated device. Owns the operations that have not ended; must never end
+//! one before its time, nor let a buffer change while it is written.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

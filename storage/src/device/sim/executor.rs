@@ -1,5 +1,5 @@
-//! Runs tasks on simulated time: one thread, the order of the runnable ones drawn from the seed, the
-//! clock advanced when none is runnable. Owns the schedule; must never sleep.
+//! Runs tasks on simulated time: one thread, the order of the runnable ones drawn from the seed,
+//! the clock advanced when none is runnable. Owns the schedule; must never sleep.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -95,8 +95,8 @@ impl SimExecutor {
         output.expect("a task can go on, or a time will come")
     }
 
-    /// Runs everything until `future` ends, nothing can happen, or `steps` more steps were made; then
-    /// drops the future. For a crash at a chosen moment.
+    /// Runs everything until `future` ends, nothing can happen, or `steps` more steps were made;
+    /// then drops the future. For a crash at a chosen moment.
     pub fn block_on_for<F: Future>(&mut self, future: F, steps: u64) -> Option<F::Output> {
         let mut future = pin!(future);
         let main = waker(MAIN, &self.ready);

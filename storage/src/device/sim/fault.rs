@@ -1,5 +1,5 @@
-//! Planned failures. Owns the plan and which operation a failure meets; must never fail anything that
-//! the plan does not name.
+//! Planned failures. Owns the plan and which operation a failure meets; must never fail anything
+//! that the plan does not name.
 
 use super::super::error::Operation;
 use crate::units::Extent;
@@ -7,8 +7,8 @@ use crate::units::Extent;
 /// What a planned failure does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The operation ends with this error number. A write may have arrived in part; what a flush was
-    /// to save is not saved by later flushes.
+    /// The operation ends with this error number. A write may have arrived in part; what a flush
+    /// was to save is not saved by later flushes.
     Errno(i32),
     /// No answer within the bound; else as an error.
     TimedOut,
@@ -40,7 +40,8 @@ impl FaultPlan {
         self.faults.push(fault);
     }
 
-    /// What befalls this operation. Every fault that names it counts it; the first that is due wins.
+    /// What befalls this operation. Every fault that names it counts it; the first that is due
+    /// wins.
     pub(super) fn meet(&mut self, operation: Operation, extent: Extent) -> Option<Effect> {
         let mut effect = None;
         for fault in self

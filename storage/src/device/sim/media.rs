@@ -1,5 +1,6 @@
 //! What a simulated device holds: for each block what is durable, and what was written since. Owns
-//! the rules of durability and of what a crash leaves; must never forget a version that may survive.
+//! the rules of durability and of what a crash leaves; must never forget a version that may
+//! survive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

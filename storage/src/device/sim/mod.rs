@@ -1,8 +1,9 @@
-//! A device in memory that behaves as badly as a real one may: seeded, deterministic, on one thread.
-//! Owns simulated latency, failures, rot and crashes; must never ask the system for time or chance.
+//! A device in memory that behaves as badly as a real one may: seeded, deterministic, on one
+//! thread. Owns simulated latency, failures, rot and crashes; must never ask the system for time or
+//! chance.
 //!
-//! Operations end at once, or, with a clock, after a latency drawn from the seed: then they end when
-//! the clock is advanced, on the thread that does so, which is the one that attached.
+//! Operations end at once, or, with a clock, after a latency drawn from the seed: then they end
+//! when the clock is advanced, on the thread that does so, which is the one that attached.
 //! [`executor::SimExecutor`] runs tasks and advances the clock.
 
 mod channel;
@@ -192,9 +193,9 @@ impl SimDevice {
         self.state.lock().room_bytes = bytes;
     }
 
-    /// The power goes: this device ends every operation with [`DeviceError::Closed`] from now on, and
-    /// the returned one holds what survived. What was durable did; of the rest each block holds any
-    /// version since, by `seed`. Planned failures and the room's limit are gone.
+    /// The power goes: this device ends every operation with [`DeviceError::Closed`] from now on,
+    /// and the returned one holds what survived. What was durable did; of the rest each block holds
+    /// any version since, by `seed`. Planned failures and the room's limit are gone.
     pub fn crash(&self, seed: u64) -> Arc<Self> {
         let mut random = SimRandom::new(seed);
         let mut state = self.state.lock();

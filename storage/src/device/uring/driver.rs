@@ -1,6 +1,6 @@
-//! The task that keeps a thread's ring moving: it submits after the tasks that are runnable now, and
-//! reaps when the kernel says that something ended. Owns the ring's readiness and the timeout tick;
-//! must never hold the thread for longer than one sweep of the completion queue.
+//! The task that keeps a thread's ring moving: it submits after the tasks that are runnable now,
+//! and reaps when the kernel says that something ended. Owns the ring's readiness and the timeout
+//! tick; must never hold the thread for longer than one sweep of the completion queue.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -25,8 +25,8 @@ thread_local! {
     static RING: RefCell<Weak<Ring>> = const { RefCell::new(Weak::new()) };
 }
 
-/// This thread's ring, made and driven from the first call on. Needs a tokio `LocalSet` with I/O and
-/// time enabled, and panics outside of one.
+/// This thread's ring, made and driven from the first call on. Needs a tokio `LocalSet` with I/O
+/// and time enabled, and panics outside of one.
 pub(super) fn thread_ring(clock: &Arc<dyn Clock>) -> io::Result<Rc<Ring>> {
     let known = RING
         .with_borrow(Weak::upgrade)

@@ -41,8 +41,8 @@ enum Kind {
 /// A file or block device. Its channels work under a tokio current-thread runtime with I/O and time
 /// enabled, inside a `LocalSet`.
 pub struct UringDevice {
-    /// Holds the device for this process.
-    file: File,
+    /// Holds the device for this process, as long as a channel works on it.
+    file: Arc<File>,
     kind: Kind,
     mode: OpenMode,
     geometry: Geometry,
@@ -87,7 +87,7 @@ impl UringDevice {
             has_durability_point: true,
             name: Arc::from(path.display().to_string()),
         };
-        let (file, counters) = (opened.file, CounterSet::default());
+        let (file, counters) = (Arc::new(opened.file), CounterSet::default());
         Arc::new(Self {
             file,
             kind,
@@ -122,6 +122,7 @@ impl Device for UringDevice {
             .map_err(|error| self.attach_error(&error))?;
         let target = Rc::new(Target {
             file,
+            _held: Arc::clone(&self.file),
             name: Arc::clone(&self.geometry.name),
             block_bytes: self.geometry.block_bytes,
             counters: self.counters.attach(),

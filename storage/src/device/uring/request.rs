@@ -25,6 +25,8 @@ const STEP_BYTES_MAX: u64 = 1 << 30;
 pub(super) struct Target {
     /// The worker's own descriptor.
     pub(super) file: File,
+    /// The device's own descriptor, whose lock keeps other processes out.
+    pub(super) _held: Arc<File>,
     /// The device's name.
     pub(super) name: Arc<str>,
     /// The device's block.
@@ -204,9 +206,11 @@ mod tests {
 
     fn request(action: Action) -> Request {
         let file = File::open("/dev/null").unwrap();
+        let held = Arc::new(file.try_clone().unwrap());
         let counters = Arc::new(ChannelCounters::default());
         let target = Target {
             file,
+            _held: held,
             name: Arc::from("test"),
             block_bytes: 512,
             counters,

@@ -40,7 +40,8 @@ pub(super) const QUEUED_US_MAX: u64 = 50;
 const REAP_STEP: usize = 32;
 /// Completions that one call of `reap` handles at most: its callers get the thread back.
 const REAP_MAX: usize = IN_FLIGHT_MAX;
-/// How long the end of a ring waits for the kernel to let go of buffers, in seconds. Then they leak.
+/// How long the end of a ring waits for the kernel to let go of buffers, in seconds. Then they
+/// leak.
 const DRAIN_S_MAX: u64 = 2;
 /// How often it waits: once for each answer, and for a few signals.
 const DRAIN_WAITS_MAX: usize = IN_FLIGHT_MAX + 16;

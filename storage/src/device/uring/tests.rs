@@ -322,7 +322,15 @@ fn a_file_is_created_private_with_its_directory_and_held_alone() {
     for mode in [OpenMode::Create, OpenMode::Existing, OpenMode::ReadOnly] {
         assert!(matches!(second(mode), Err(OpenDeviceError::InUse { .. })));
     }
-    drop(device);
+    run(async {
+        let channel = device.attach().unwrap();
+        drop(device);
+        assert!(matches!(
+            second(OpenMode::Existing),
+            Err(OpenDeviceError::InUse { .. })
+        ));
+        channel.flush().await.unwrap();
+    });
     second(OpenMode::Existing).unwrap();
 }
 

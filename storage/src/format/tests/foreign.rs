@@ -1,5 +1,6 @@
-//! Decoders on bytes that nobody wrote for them: random ones, and good ones with a field overwritten
-//! and the checksum made to fit. None may panic, and what they accept lies within bounds.
+//! Decoders on bytes that nobody wrote for them: random ones, and good ones with a field
+//! overwritten and the checksum made to fit. None may panic, and what they accept lies within
+//! bounds.
 
 use super::*;
 use crate::device::sim::SimRandom;

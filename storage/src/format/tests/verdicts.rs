@@ -4,7 +4,8 @@ use super::*;
 use crate::format::record::HEAD_BYTES_MAX;
 use crate::units::UNIT_BYTES;
 
-/// Checks that `decode` takes `bytes`, and not with any one bit of its first `sealed` bytes flipped.
+/// Checks that `decode` takes `bytes`, and not with any one bit of its first `sealed` bytes
+/// flipped.
 fn check_every_bit(bytes: &[u8], sealed: usize, decode: impl Fn(&[u8]) -> bool) {
     assert!(decode(bytes));
     let mut bytes = bytes.to_vec();

@@ -12,8 +12,8 @@ use crate::device::sim::{SimDevice, SimExecutor};
 use crate::device::{Channel, Device, WriteSync};
 use crate::error::OpenError;
 use crate::format::{
-    BatchHeader, Encoding, EntryDetail, FOOTER_BYTES, Footer, GenerationSeed, Kind, PageKey,
-    RESERVED_BYTES, Record, RecordDraft, RootValue, SEGMENT_HEADER_BYTES, SegmentHeader,
+    BatchHeader, ENTRY_BYTES, Encoding, EntryDetail, FOOTER_BYTES, Footer, GenerationSeed, Kind,
+    PageKey, RESERVED_BYTES, Record, RecordDraft, RootValue, SEGMENT_HEADER_BYTES, SegmentHeader,
     SegmentState, Stream, SummaryEntry, Superblock, ValueType, entry_offset, pad_head,
 };
 use crate::format::{DatabaseMap, Identity as StoredIdentity};
@@ -23,6 +23,10 @@ use crate::units::{CollectionId, DatabaseId, Generation, Lsn, SegmentNumber};
 
 pub(super) const SEGMENT_BYTES: u32 = 1 << 20;
 pub(super) const SEGMENTS: u64 = 16;
+/// Bytes of a record with a short key and value.
+pub(super) const RECORD: u64 = 64;
+/// What such a record takes of a segment, in bytes: its summary entry too.
+pub(super) const LIVE: u64 = RECORD + ENTRY_BYTES as u64;
 const BODY: u32 = SEGMENT_HEADER_BYTES as u32;
 
 /// Devices and what was opened on them.
@@ -32,8 +36,22 @@ pub(super) struct Bench {
     pub(super) hasher: Hasher,
 }
 
+thread_local! {
+    /// The clock of the test on this thread, for devices that take their time.
+    static CLOCK: SimClock = SimClock::new(0);
+}
+
+pub(super) fn clock() -> SimClock {
+    CLOCK.with(SimClock::clone)
+}
+
 pub(super) fn run<T>(future: impl Future<Output = T>) -> T {
-    SimExecutor::new(SimClock::new(0), 1).block_on(future)
+    SimExecutor::new(clock(), 1).block_on(future)
+}
+
+/// Runs at most so many steps: `None` when they were too few.
+pub(super) fn run_for<T>(future: impl Future<Output = T>, steps: u64) -> Option<T> {
+    SimExecutor::new(clock(), 1).block_on_for(future, steps)
 }
 
 pub(super) fn blank(seed: u64) -> Arc<SimDevice> {
@@ -43,10 +61,14 @@ pub(super) fn blank(seed: u64) -> Arc<SimDevice> {
 
 /// Opens the devices, in the order given.
 pub(super) fn open_all(devices: &[Arc<SimDevice>]) -> Result<Recovered, OpenError> {
-    run(open_async(devices))
+    run(open_seeded(devices, 7))
 }
 
-pub(super) async fn open_async(devices: &[Arc<SimDevice>]) -> Result<Recovered, OpenError> {
+/// Opens the devices, with other randomness for a store that is created.
+pub(super) async fn open_seeded(
+    devices: &[Arc<impl Device + 'static>],
+    seed: u8,
+) -> Result<Recovered, OpenError> {
     let devices: Vec<Arc<dyn Device>> = devices
         .iter()
         .map(|device| Arc::clone(device) as Arc<dyn Device>)
@@ -60,7 +82,7 @@ pub(super) async fn open_async(devices: &[Arc<SimDevice>]) -> Result<Recovered, 
         devices: &devices,
         channels: &channels,
         segment_bytes: SEGMENT_BYTES,
-        seed: [7; 32],
+        seed: [seed; 32],
         progress: &progress,
     };
     open(request).await
@@ -124,7 +146,7 @@ impl Bench {
         Segment::new(self, number, Stream::Cold, opening)
     }
 
-    pub(super) fn place(&self, number: u32) -> (&SimDevice, u64) {
+    fn place(&self, number: u32) -> (&SimDevice, u64) {
         let (device, index) = (u64::from(number) / SEGMENTS, u64::from(number) % SEGMENTS);
         let offset = RESERVED_BYTES + index * u64::from(SEGMENT_BYTES);
         (&self.devices[device as usize], offset)

@@ -1,12 +1,10 @@
 //! Where the prefix ends, and what becomes of the rest.
 
+use super::builder::{LIVE, RECORD};
 use super::*;
 use crate::format::SegmentState;
 use crate::segment::State;
 use crate::units::SegmentNumber;
-
-/// Bytes of a record with a short key and value.
-const RECORD: u64 = 64;
 
 #[test]
 fn an_open_segment_counts_up_to_the_first_record_that_does_not_verify() {
@@ -174,9 +172,75 @@ fn an_open_cold_segment_counts_up_to_its_break() {
     let life = recovered.segments.get(SegmentNumber::new(1));
     assert_eq!(
         (life.state(), life.sealed_lsn(), life.live_bytes()),
-        (State::Sealed, next, 64 + 48)
+        (State::Sealed, next, LIVE)
     );
     assert_eq!(bench.open().index.len(), 2);
+}
+
+#[test]
+fn records_across_the_steps_of_a_walk_are_read_whole() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let value = "x".repeat(60_001);
+    let mut hot = bench.hot(0, start);
+    let keys: Vec<String> = (0..15).map(|number| format!("key{number}")).collect();
+    for key in &keys {
+        hot.put(key, &value);
+    }
+    let end = hot.write();
+    let recovered = bench.open();
+    assert_eq!(recovered.superblocks[0].cut_lsn, end);
+    for key in &keys {
+        assert_eq!(
+            bench.value(&recovered, key).as_deref(),
+            Some(&*value),
+            "{key}"
+        );
+    }
+}
+
+#[test]
+fn what_lies_above_the_cut_is_void_in_cold_segments_too() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let mut hot = bench.hot(0, start);
+    let torn = hot.put("a", "1").at();
+    let cut = hot.lsn();
+    hot.put("b", "void");
+    let void = hot.lsn();
+    hot.put("c", "void").write();
+    bench.rot(0, torn);
+    let mut sealed = bench.cold(1, cut);
+    sealed
+        .moved_from(start)
+        .put("a", "moved")
+        .moved_from(void)
+        .put("c", "void")
+        .seal(start);
+    bench
+        .cold(2, start)
+        .moved_from(void)
+        .put("d", "void")
+        .write();
+    let recovered = bench.open();
+    assert_eq!(bench.value(&recovered, "a").as_deref(), Some("moved"));
+    assert_eq!(
+        (recovered.index.len(), recovered.segments.live_bytes()),
+        (1, LIVE)
+    );
+}
+
+#[test]
+fn a_young_summary_may_be_torn_without_being_damage() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let next = bench.hot(0, start).put("a", "1").put("b", "2").seal(start);
+    bench.hot(1, next).put("c", "3").write();
+    // The footer arrived, the entries before it did not.
+    bench.write(0, builder::SEGMENT_BYTES - 8192, &[0; 4096]);
+    let recovered = bench.open();
+    assert_eq!((recovered.corrupt_records, recovered.index.len()), (0, 3));
+    assert_eq!(bench.open().corrupt_records, 0);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod builder;
 mod crash;
 mod creation;
 mod cut;
+mod model;
 mod replay;
 
 use builder::Bench;

@@ -1,5 +1,6 @@
 //! What is in the index after the summaries were replayed.
 
+use super::builder::{LIVE, RECORD};
 use super::*;
 use crate::format::DatabaseMap;
 use crate::paged::Collection;
@@ -30,9 +31,9 @@ fn the_later_of_two_hot_records_wins_across_segments() {
     assert_eq!(bench.value(&recovered, "b").as_deref(), Some("only"));
     assert_eq!(bench.value(&recovered, "c"), None);
     let (first, second) = (SegmentNumber::new(3), SegmentNumber::new(1));
-    assert_eq!(recovered.segments.get(first).live_bytes(), 64 + 48);
-    assert_eq!(recovered.segments.get(second).live_bytes(), 64 + 48);
-    assert_eq!(recovered.segments.get(second).shadow_bytes(), 64 + 48);
+    assert_eq!(recovered.segments.get(first).live_bytes(), LIVE);
+    assert_eq!(recovered.segments.get(second).live_bytes(), LIVE);
+    assert_eq!(recovered.segments.get(second).shadow_bytes(), LIVE);
     assert_eq!(recovered.segments.get(first).state(), State::Sealed);
     assert_eq!(recovered.segments.get(first).sealed_lsn(), next);
     assert_eq!(recovered.record_count, 5);
@@ -134,7 +135,7 @@ fn records_of_databases_that_no_map_shows_are_dead() {
     assert_eq!((recovered.index.count(0), recovered.index.count(2)), (1, 1));
     assert_eq!(
         (recovered.index.count(1), recovered.segments.live_bytes()),
-        (0, 2 * (64 + 48))
+        (0, 2 * LIVE)
     );
     // The superblock carries the map on.
     assert_eq!(bench.open().map, map);
@@ -149,10 +150,7 @@ fn a_map_that_only_a_cold_summary_shows_rules_the_replay() {
     let mut hot = bench.hot(0, start);
     let next = hot.put("key", "flushed").seal(start);
     let mut cold = bench.cold(1, next);
-    cold.moved_from(hot.lsn())
-        .moved_from(start.plus(64))
-        .map(&map)
-        .seal(next);
+    cold.moved_from(start.plus(RECORD)).map(&map).seal(next);
     let recovered = bench.open();
     assert_eq!(recovered.map, map);
     assert_eq!(bench.value(&recovered, "key"), None);

@@ -1,0 +1,15 @@
+//! What each command answers in its corners, through real sockets, written down by hand.
+//!
+//! Owns the corners that a reader of Redis's documentation would ask about. The differential test
+//! covers the breadth.
+
+#[path = "../socket/mod.rs"]
+mod socket;
+
+mod bitmaps;
+mod expiry;
+mod keys;
+mod large;
+mod pipelines;
+mod script;
+mod strings;

@@ -1,0 +1,166 @@
+//! The same random requests to Cellar and to a stock `redis-server`, replies compared byte by byte.
+//!
+//! Runs where a `redis-server` of version 7 is on the PATH and says so where it is not. The seed is
+//! printed; `SEED=` replays it.
+//!
+//! Known differences, which the requests leave out:
+//!
+//! - `OBJECT REFCOUNT` is 1 here for small integers as well, which Redis shares.
+//! - `OBJECT IDLETIME` is refused here: the time of a key's last use is not kept.
+//! - `OBJECT HELP` describes our subcommands.
+//! - `BITFIELD ... OVERFLOW SAT SET` of a number near -2^63 to a narrow signed type gives the
+//!   smallest number here; Redis, whose check overflows, gives the largest.
+
+#[path = "../socket/mod.rs"]
+mod socket;
+
+mod pools;
+mod random;
+mod redis;
+mod requests;
+
+use std::io;
+
+use random::Random;
+use redis::Redis;
+use requests::{Request, Strictness, questions, request};
+use socket::{Cellar, Client, Reply, encode, shorten};
+
+/// Sequences of one run, each from an empty keyspace.
+const SEQUENCES: usize = 250;
+
+/// Requests of one sequence, sent as one pipeline.
+const REQUESTS: usize = 120;
+
+/// How far two times of expiry may lie apart: the time that a sequence may take on a slow machine.
+const TIME_TOLERANCE_MS: i64 = 20_000;
+
+#[test]
+fn answers_as_redis_does() {
+    let Some(redis) = Redis::start() else {
+        report("skipped: no redis-server 7 on the PATH");
+        return;
+    };
+    let cellar = Cellar::start();
+    let seed = seed();
+    report(&format!("SEED={seed}"));
+    let mut clients = [redis.connect(), cellar.connect()];
+    let mut random = Random::new(seed);
+    for index in 0..SEQUENCES {
+        let protocol = if index % 2 == 0 { "2" } else { "3" };
+        let sequence: Vec<Request> = (0..REQUESTS).map(|_| request(&mut random)).collect();
+        for client in &mut clients {
+            reset(client, protocol).expect("the server answers");
+        }
+        compare(&mut clients, &sequence, index);
+        compare(&mut clients, &questions(), index);
+    }
+}
+
+fn reset(client: &mut Client, protocol: &str) -> io::Result<()> {
+    client.call(&["FLUSHALL"])?;
+    client.call(&["HELLO", protocol])?;
+    client.call(&["SELECT", "0"])?;
+    Ok(())
+}
+
+fn compare([redis, cellar]: &mut [Client; 2], sequence: &[Request], index: usize) {
+    let expected = run(redis, sequence);
+    let found = run(cellar, sequence);
+    for (at, request) in sequence.iter().enumerate() {
+        let (expected, found) = (&expected[at], &found[at]);
+        if !is_same(request.strictness, expected, found) {
+            let history: Vec<String> = sequence[..at].iter().map(show).collect();
+            panic!(
+                "sequence {index}, after\n{}\n{}\nredis:  {expected}\ncellar: {found}",
+                history.join("\n"),
+                show(request),
+            );
+        }
+    }
+}
+
+fn run(client: &mut Client, sequence: &[Request]) -> Vec<Reply> {
+    let requests = sequence.iter().map(|request| encode(&request.arguments));
+    let requests = requests.collect::<Vec<_>>().concat();
+    let replies = client.pipeline(&requests, sequence.len());
+    replies.expect("the server answers")
+}
+
+fn show(request: &Request) -> String {
+    let words = request.arguments.iter().map(|argument| shorten(argument));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn is_same(strictness: Strictness, expected: &Reply, found: &Reply) -> bool {
+    match strictness {
+        Strictness::Exact => expected == found,
+        Strictness::AnyOrder => sorted(expected) == sorted(found),
+        Strictness::Step => match (step(expected), step(found)) {
+            // neither has to tell all keys unless it has reached the end
+            (Some((b"0", all)), Some((cursor, some))) => {
+                some.iter().all(|key| all.contains(key))
+                    && (cursor != b"0" || some.len() == all.len())
+            }
+            (Some((_, some)), Some((b"0", all))) => some.iter().all(|key| all.contains(key)),
+            (Some(_), Some(_)) => true,
+            _ => expected == found,
+        },
+        Strictness::NearInTime => match (number(expected), number(found)) {
+            (Some(expected), Some(found)) if expected >= 0 && found >= 0 => {
+                expected.abs_diff(found) <= TIME_TOLERANCE_MS.unsigned_abs()
+            }
+            _ => expected == found,
+        },
+    }
+}
+
+fn sorted(reply: &Reply) -> Reply {
+    match reply {
+        Reply::Many(kind, Some(elements)) => {
+            let mut elements: Vec<Reply> = elements.iter().map(sorted).collect();
+            elements.sort();
+            Reply::Many(*kind, Some(elements))
+        }
+        other => other.clone(),
+    }
+}
+
+/// The cursor and the keys of SCAN's reply.
+fn step(reply: &Reply) -> Option<(&[u8], &[Reply])> {
+    let Reply::Many(b'*', Some(parts)) = reply else {
+        return None;
+    };
+    match &parts[..] {
+        [
+            Reply::Bulk(b'$', Some(cursor)),
+            Reply::Many(b'*', Some(keys)),
+        ] => Some((cursor, keys)),
+        _ => None,
+    }
+}
+
+fn number(reply: &Reply) -> Option<i64> {
+    match reply {
+        Reply::Line(b':', digits) => std::str::from_utf8(digits).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+fn seed() -> u64 {
+    match std::env::var("SEED") {
+        Ok(seed) => seed.parse().expect("SEED is a number"),
+        Err(_) => std::time::UNIX_EPOCH
+            .elapsed()
+            .expect("the clock is set")
+            .as_nanos() as u64,
+    }
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "the seed must reach whoever replays it"
+)]
+fn report(line: &str) {
+    eprintln!("differential: {line}");
+}

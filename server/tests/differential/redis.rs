@@ -1,0 +1,53 @@
+//! The server to compare with, in a directory of its own.
+
+use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+
+use crate::socket::Client;
+
+/// A stock server on a private unix socket; it ends with the value.
+pub(crate) struct Redis {
+    process: Child,
+    directory: tempfile::TempDir,
+}
+
+impl Redis {
+    /// Nothing where there is no `redis-server` of version 7.
+    pub(crate) fn start() -> Option<Self> {
+        let version = Command::new("redis-server")
+            .arg("--version")
+            .output()
+            .ok()?;
+        if !String::from_utf8_lossy(&version.stdout).contains("v=7.") {
+            return None;
+        }
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        let process = Command::new("redis-server")
+            .args(["--port", "0", "--save", "", "--appendonly", "no"])
+            .args(["--unixsocket", "redis.sock"])
+            .current_dir(directory.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("what told its version starts");
+        let mut redis = Self { process, directory };
+        let log = redis.process.stdout.take().expect("its output is piped");
+        let mut lines = BufReader::new(log).lines().map_while(Result::ok);
+        let is_ready = lines.any(|line| line.contains("ready to accept connections"));
+        assert!(is_ready, "redis-server ended before it was ready");
+        Some(redis)
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        let path = self.directory.path().join("redis.sock");
+        let stream = UnixStream::connect(path).expect("it listens");
+        Client::new(stream).expect("a socket can be cloned")
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.process.kill().expect("it is our child");
+        self.process.wait().expect("it is our child");
+    }
+}
