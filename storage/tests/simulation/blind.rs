@@ -174,7 +174,7 @@ impl Client {
                 }
             }
             // Of several values for one key the last one counts.
-            if version.is_some() && self.random.below(8) == 9 {
+            if version.is_some() && self.random.below(8) == 0 {
                 let last = self.version();
                 put(&mut batch, &key, &last);
                 versions.push((key, Some(last)));
