@@ -1,0 +1,292 @@
+//! A client: one operation after the other, drawn from its seed, on keys of its own and on some that
+//! all clients share. Owns the choice; what an operation does and must show is told beside it
+//! (`blind`, `locked`, `reads`).
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::rc::Rc;
+
+use bytes::Bytes;
+use cellar_storage::device::sim::SimRandom;
+use cellar_storage::{AppendFsync, Clock, Db, Handle, Lsn, StoreError};
+
+use crate::model::{Effect, Held, Key, Shown, Version, Violation};
+use crate::scene::{Failure, Scene, Task};
+
+/// The database in which all clients have keys.
+pub(crate) const SHARED: Db = Db(0);
+/// Keys in it that everybody sets.
+pub(crate) const CONTENDED_COUNT: u64 = 10;
+/// Keys in it that everybody increments; never removed but by a flush.
+pub(crate) const COUNTER_COUNT: u64 = 4;
+/// A deadline that no run lives to see, in milliseconds from now.
+const FAR_MS: u64 = 3_600_000;
+/// Deadlines that come soon, in milliseconds from now.
+const NEAR_MS: u64 = 4_000;
+
+/// One client.
+pub(crate) struct Client {
+    pub(crate) scene: Rc<Scene>,
+    pub(crate) handle: Handle,
+    pub(crate) random: SimRandom,
+    pub(crate) number: u64,
+}
+
+/// All operations, with their weights.
+const OPERATIONS: [(&str, u64); 19] = [
+    ("set", 260),
+    ("set if", 50),
+    ("remove", 0),
+    ("batch", 80),
+    ("write range", 60),
+    ("set expiry", 50),
+    ("rename", 40),
+    ("copy", 40),
+    ("conditional under lock", 40),
+    ("increment", 50),
+    ("transfer", 20),
+    ("set contended", 40),
+    ("get", 130),
+    ("get several", 40),
+    ("peek", 30),
+    ("scan", 5),
+    ("flush", 3),
+    ("swap", 5),
+    ("wait", 20),
+];
+/// Keys of a client's databases that are set in one batch while it fills them.
+const FILLED_AT_ONCE: u64 = 4;
+/// What is in the plan stands in these tenths of a percent.
+const WEIGHT_PER_PERCENT: u64 = 10;
+
+impl Client {
+    /// Goes on until the scene ends or something is wrong.
+    pub(crate) async fn run(mut self) {
+        let mut unfilled = self.unfilled();
+        while !self.scene.is_stopping.get() {
+            let numbers = unfilled.pop_front();
+            let name = if numbers.is_some() { "fill" } else { self.choose() };
+            let since_us = self.scene.now_us();
+            self.note(Task::Operation(name, since_us));
+            self.scene.note(self.number, name);
+            let outcome = match numbers {
+                Some(numbers) => self.fill(numbers).await,
+                None => self.perform(name).await,
+            };
+            let took_us = self.scene.now_us() - since_us;
+            self.note(Task::None);
+            {
+                let mut tally = self.scene.tally.borrow_mut();
+                tally.operations += 1;
+                tally.operation_us_max = tally.operation_us_max.max(took_us);
+            }
+            if !self.goes_on(name, outcome) {
+                break;
+            }
+            self.handle.end_of_turn();
+            self.pause().await;
+        }
+        self.note(Task::Ended);
+    }
+
+    fn note(&self, task: Task) {
+        self.scene.tasks[self.number as usize].set(task);
+    }
+
+    /// What is to be set first, where the life began with few keys, so that the device fills soon.
+    fn unfilled(&self) -> VecDeque<Range<u64>> {
+        let (count, model) = (self.scene.plan.keys_per_database, self.scene.model.borrow());
+        let held: usize = self.own_dbs().iter().map(|db| model.database(*db).count()).sum();
+        if held as u64 >= count / 2 {
+            return VecDeque::new();
+        }
+        let step = FILLED_AT_ONCE as usize;
+        (0..count).step_by(step).map(|at| at..count.min(at + FILLED_AT_ONCE)).collect()
+    }
+
+    fn choose(&mut self) -> &'static str {
+        let removal = self.scene.plan.removal_percent * WEIGHT_PER_PERCENT;
+        let weight = |name: &str, weight: u64| if name == "remove" { removal } else { weight };
+        let sum: u64 = OPERATIONS.iter().map(|(name, w)| weight(name, *w)).sum();
+        let mut drawn = self.random.below(sum);
+        for (name, usual) in OPERATIONS {
+            match drawn.checked_sub(weight(name, usual)) {
+                Some(rest) => drawn = rest,
+                None => return name,
+            }
+        }
+        unreachable!("less than the sum was drawn")
+    }
+
+    async fn perform(&mut self, name: &str) -> Result<(), Failure> {
+        match name {
+            "set" => self.set().await,
+            "set if" => self.set_if().await,
+            "remove" => self.remove().await,
+            "batch" => self.batch().await,
+            "write range" => self.write_range().await,
+            "set expiry" => self.set_expiry().await,
+            "rename" => self.rename().await,
+            "copy" => self.copy().await,
+            "conditional under lock" => self.conditional_under_lock().await,
+            "increment" => self.increment().await,
+            "transfer" => self.transfer().await,
+            "set contended" => self.set_contended().await,
+            "get" => self.get_one().await,
+            "get several" => self.get_several().await,
+            "peek" => self.peek().await,
+            "scan" => self.scan().await,
+            "flush" => self.flush().await,
+            "swap" => self.swap().await,
+            "wait" => self.wait().await,
+            other => unreachable!("no operation is named {other}"),
+        }
+    }
+
+    /// Whether the client does another operation after this outcome.
+    fn goes_on(&self, name: &str, outcome: Result<(), Failure>) -> bool {
+        match outcome {
+            Ok(()) => true,
+            Err(Failure::Store(StoreError::OutOfSpace)) if name != "remove" => {
+                self.scene.tally.borrow_mut().out_of_space += 1;
+                true
+            }
+            Err(Failure::Store(StoreError::Closing)) if self.scene.is_closing.get() => false,
+            Err(Failure::Store(error)) => {
+                self.report(format!("{name}: {error}"));
+                false
+            }
+            Err(Failure::Violation(Violation(what))) => {
+                self.report(format!("{name}: {what}"));
+                false
+            }
+        }
+    }
+
+    fn report(&self, what: String) {
+        let (client, at_us) = (self.number, self.scene.now_us());
+        self.scene.report(Violation(format!("client {client} at {at_us} us: {what}")));
+    }
+
+    async fn pause(&mut self) {
+        match self.random.below(10) {
+            0..3 => {
+                let us = 1 + self.random.below(self.scene.plan.pause_us_max);
+                self.scene.clock.sleep(us).await;
+            }
+            3..6 => tokio::task::yield_now().await,
+            _ => {}
+        }
+    }
+
+    // ---- what operations are made of
+
+    /// The client's own databases.
+    pub(crate) fn own_dbs(&self) -> [Db; 2] {
+        let first = (1 + 2 * self.number) as u8;
+        [Db(first), Db(first + 1)]
+    }
+
+    /// One of the client's own databases.
+    pub(crate) fn own_db(&mut self) -> Db {
+        self.own_dbs()[self.random.below(2) as usize]
+    }
+
+    /// A key in one of the client's own databases.
+    pub(crate) fn own_key(&mut self) -> Key {
+        let db = self.own_db();
+        let count = self.scene.plan.keys_per_database;
+        let is_hot = self.random.below(100) < self.scene.plan.skew_percent;
+        let number = self.random.below(if is_hot { count.div_ceil(10) } else { count });
+        (db, self.key(number))
+    }
+
+    /// The key with this number among the client's own; some are long.
+    pub(crate) fn key(&self, number: u64) -> Bytes {
+        let tail = if number.is_multiple_of(13) { "-".repeat(600) } else { String::new() };
+        Bytes::from(format!("{}:{number}{tail}", self.number))
+    }
+
+    /// A key that all clients set.
+    pub(crate) fn contended_key(&mut self) -> Key {
+        (SHARED, Bytes::from(format!("contended:{}", self.random.below(CONTENDED_COUNT))))
+    }
+
+    /// A key that all clients increment.
+    pub(crate) fn counter_key(&mut self) -> Key {
+        (SHARED, Bytes::from(format!("counter:{}", self.random.below(COUNTER_COUNT))))
+    }
+
+    /// A fresh value.
+    pub(crate) fn value(&mut self) -> Bytes {
+        let len = self.scene.plan.sizes.draw(&mut self.random);
+        Bytes::from(self.scene.value(len))
+    }
+
+    /// A deadline for a new value, or none.
+    pub(crate) fn deadline(&mut self) -> Option<u64> {
+        let wants = self.random.below(100) < self.scene.plan.deadline_percent;
+        wants.then(|| self.some_deadline())
+    }
+
+    /// A deadline, mostly one that comes soon.
+    pub(crate) fn some_deadline(&mut self) -> u64 {
+        let now_ms = self.scene.now_ms();
+        match self.random.below(8) {
+            0 => now_ms + FAR_MS,
+            1 => (now_ms + self.random.below(NEAR_MS)).next_multiple_of(1_000) + 1_000,
+            2 => now_ms + 1 + self.random.below(20),
+            _ => now_ms + 1 + self.random.below(NEAR_MS),
+        }
+    }
+
+    /// A fresh value, with a deadline or without.
+    pub(crate) fn version(&mut self) -> Version {
+        Version { value: self.value(), expiry_ms: self.deadline() }
+    }
+
+    pub(crate) fn shown(&self) -> Shown {
+        self.scene.model.borrow().shown()
+    }
+
+    /// What the model says that a key holds.
+    pub(crate) fn held(&self, shown: Shown, (db, key): &Key) -> Held {
+        self.scene.model.borrow().held(shown, *db, key)
+    }
+
+    /// A commit has just returned: tells the model in the same poll, and waits until it is durable
+    /// where the level or chance wants it.
+    pub(crate) async fn committed(
+        &mut self,
+        shown: Shown,
+        effects: Vec<Effect>,
+    ) -> Result<(), Failure> {
+        let lsn = self.handle.published_lsn();
+        let at_us = self.scene.now_us();
+        let keys: Vec<_> = effects.iter().map(|(db, key, held)| (db.0, key, held)).collect();
+        self.scene.note(self.number, &format!("commit {lsn}: {keys:?}"));
+        self.scene.model.borrow_mut().commit((lsn, at_us), shown, effects)?;
+        self.acknowledge(lsn).await
+    }
+
+    /// Waits for durability up to `lsn` where the level or chance wants it.
+    pub(crate) async fn acknowledge(&mut self, lsn: Lsn) -> Result<(), Failure> {
+        let waits = match self.scene.plan.appendfsync {
+            AppendFsync::Always => true,
+            AppendFsync::Everysec | AppendFsync::No => self.random.below(20) == 0,
+        };
+        if waits {
+            self.handle.wait_durable(lsn).await?;
+            self.scene.model.borrow_mut().acknowledge(lsn);
+        }
+        Ok(())
+    }
+
+    /// Waits until everything is durable.
+    async fn wait(&mut self) -> Result<(), Failure> {
+        let lsn = self.handle.published_lsn();
+        self.handle.wait_durable(lsn).await?;
+        self.scene.model.borrow_mut().acknowledge(lsn);
+        Ok(())
+    }
+}

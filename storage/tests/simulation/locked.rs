@@ -1,0 +1,235 @@
+//! Operations that hold their keys' locks: they read, and what they write follows from it.
+
+use bytes::Bytes;
+use cellar_storage::{Encoding, Handle, KeyLocks, Peek, WriteBatch};
+
+use crate::blind::{Existence, counter_bytes, put};
+use crate::client::{Client, SHARED};
+use crate::model::{Held, Key, Shown, Version, ensure};
+use crate::reads::whole;
+use crate::scene::Failure;
+
+/// Bytes of one range that is written, at most.
+const RANGE_BYTES_MAX: u64 = 40_000;
+/// Bytes between a value's end and a range beyond it, at most.
+const GAP_BYTES_MAX: u64 = 20_000;
+/// Values do not grow beyond this many bytes.
+const VALUE_BYTES_MAX: usize = 110_000;
+
+/// Takes the locks of keys.
+async fn lock(handle: &Handle, keys: &[&Key]) -> KeyLocks {
+    let keys: Vec<_> = keys.iter().map(|(db, key)| (*db, &key[..])).collect();
+    handle.lock(&keys).await
+}
+
+impl Client {
+    /// Reads a key under its lock, and checks it: the version, if it exists.
+    async fn read_locked(
+        &self,
+        locks: &KeyLocks,
+        shown: Shown,
+        key: &Key,
+    ) -> Result<Held, Failure> {
+        let start_ms = self.scene.now_ms();
+        let found = match self.handle.get_locked(locks, key.0, &key.1).await? {
+            Some(snapshot) => Some(whole(&snapshot).await?),
+            None => None,
+        };
+        let held = self.held(shown, key);
+        let is_right = match self.existence(shown, key, start_ms) {
+            Existence::Present => found == held,
+            Existence::Absent => found.is_none(),
+            Existence::Unsure => true,
+        };
+        ensure(is_right, || format!("{key:?} shows {found:?} under its lock, held: {held:?}"))?;
+        Ok(found)
+    }
+
+    /// Overwrites a range of a value of its own, or appends to it.
+    pub(crate) async fn write_range(&mut self) -> Result<(), Failure> {
+        let key = self.own_key();
+        let shown = self.shown();
+        let locks = lock(&self.handle, &[&key]).await;
+        let start_ms = self.scene.now_ms();
+        let before = self.held(shown, &key);
+        let before = before.filter(|version| version.is_visible(start_ms));
+        let old = before.as_ref().map_or(&[][..], |version| &version.value);
+        let offset = match self.random.below(3) {
+            0 => old.len() as u64,
+            1 => old.len() as u64 + self.random.below(GAP_BYTES_MAX),
+            _ => self.random.below(old.len() as u64 + 1),
+        };
+        let len = 1 + self.scene.plan.sizes.draw(&mut self.random) as u64;
+        let data = self.scene.value(len.min(RANGE_BYTES_MAX) as usize);
+        let end = offset as usize + data.len();
+        let mut value = old.to_vec();
+        value.resize(value.len().max(end), 0);
+        value[offset as usize..end].copy_from_slice(&data);
+        if value.len() > VALUE_BYTES_MAX {
+            return Ok(());
+        }
+        let (db, name) = (key.0, &key.1);
+        let length = self.handle.write_range(&locks, db, name, offset, &data).await?;
+        // Where the deadline came meanwhile, an entry without one tells that the write found nothing.
+        let found_nothing = self.existence(shown, &key, start_ms) == Existence::Unsure
+            && matches!(self.handle.try_peek(db, name), Peek::Present(_));
+        if found_nothing {
+            value = vec![0; end];
+            value[offset as usize..].copy_from_slice(&data);
+        }
+        ensure(length == value.len() as u64, || {
+            format!("{key:?} has {length} bytes after a write, not {}", value.len())
+        })?;
+        let expiry_ms = before.filter(|_| !found_nothing).and_then(|version| version.expiry_ms);
+        let version = Version { value: value.into(), expiry_ms };
+        self.committed(shown, vec![(key.0, key.1, Some(version))]).await
+    }
+
+    /// Gives a key of its own a deadline, or takes it away.
+    pub(crate) async fn set_expiry(&mut self) -> Result<(), Failure> {
+        let key = self.own_key();
+        let shown = self.shown();
+        let expiry_ms = (self.random.below(3) > 0).then(|| self.some_deadline());
+        let locks = lock(&self.handle, &[&key]).await;
+        let start_ms = self.scene.now_ms();
+        let (db, name) = (key.0, &key.1);
+        let exists = self.handle.set_expiry(&locks, db, name, expiry_ms).await?;
+        self.check_existence(shown, &key, start_ms, exists)?;
+        let Some(before) = self.held(shown, &key).filter(|_| exists) else {
+            return Ok(());
+        };
+        let version = Version { expiry_ms, ..before };
+        self.committed(shown, vec![(key.0, key.1, Some(version))]).await
+    }
+
+    fn check_existence(
+        &self,
+        shown: Shown,
+        key: &Key,
+        start_ms: u64,
+        exists: bool,
+    ) -> Result<(), Failure> {
+        let existence = self.existence(shown, key, start_ms);
+        Ok(ensure(existence.allows(exists), || format!("{key:?} is {existence:?}, exists: {exists}"))?)
+    }
+
+    /// Two keys, the second seldom a shared one.
+    fn two_keys(&mut self) -> (Key, Key) {
+        let from = self.own_key();
+        let is_own = self.random.below(8) > 0;
+        let to = if is_own { self.own_key() } else { self.contended_key() };
+        (from, to)
+    }
+
+    /// Moves a value of its own to another key.
+    pub(crate) async fn rename(&mut self) -> Result<(), Failure> {
+        let (from, to) = self.two_keys();
+        let shown = self.shown();
+        let locks = lock(&self.handle, &[&from, &to]).await;
+        let start_ms = self.scene.now_ms();
+        let names = ((from.0, &from.1[..]), (to.0, &to.1[..]));
+        let exists = self.handle.rename(&locks, names.0, names.1).await?;
+        self.check_existence(shown, &from, start_ms, exists)?;
+        let version = self.held(shown, &from).filter(|_| exists && from != to);
+        let Some(version) = version else { return Ok(()) };
+        let effects = vec![(to.0, to.1, Some(version)), (from.0, from.1, None)];
+        self.committed(shown, effects).await
+    }
+
+    /// Copies a value of its own to another key.
+    pub(crate) async fn copy(&mut self) -> Result<(), Failure> {
+        let (from, to) = self.two_keys();
+        let shown = self.shown();
+        let locks = lock(&self.handle, &[&from, &to]).await;
+        let start_ms = self.scene.now_ms();
+        let names = ((from.0, &from.1[..]), (to.0, &to.1[..]));
+        let exists = self.handle.copy(&locks, names.0, names.1).await?;
+        self.check_existence(shown, &from, start_ms, exists)?;
+        let Some(version) = self.held(shown, &from).filter(|_| exists) else {
+            return Ok(());
+        };
+        self.committed(shown, vec![(to.0, to.1, Some(version))]).await
+    }
+
+    /// Reads a key under its lock, then removes it, or sets it if it is as it was.
+    pub(crate) async fn conditional_under_lock(&mut self) -> Result<(), Failure> {
+        let is_own = self.random.flip();
+        let key = if is_own { self.own_key() } else { self.contended_key() };
+        let (shown, version) = (self.shown(), self.version());
+        let locks = lock(&self.handle, &[&key]).await;
+        let start_ms = self.scene.now_ms();
+        let found = self.read_locked(&locks, shown, &key).await?;
+        let mut batch = WriteBatch::new();
+        let after = if found.is_some() && self.random.flip() {
+            batch.remove(key.0, key.1.clone());
+            None
+        } else {
+            put(&mut batch, &key, &version);
+            if found.is_some() {
+                batch.only_if_present();
+            } else {
+                batch.only_if_absent();
+            }
+            Some(version)
+        };
+        let outcome = self.handle.commit_locked(&locks, batch).await?;
+        let existence = self.existence(shown, &key, start_ms);
+        ensure(outcome.applied || existence == Existence::Unsure, || {
+            format!("{key:?} is {existence:?} under its lock, and a condition on that failed")
+        })?;
+        let is_done = after.is_some() || existence == Existence::Present;
+        if outcome.applied && is_done {
+            return self.committed(shown, vec![(key.0, key.1, after)]).await;
+        }
+        Ok(())
+    }
+
+    async fn count(&self, locks: &KeyLocks, shown: Shown, key: &Key) -> Result<u64, Failure> {
+        let found = self.read_locked(locks, shown, key).await?;
+        let bytes = found.map_or([0; 8], |version| {
+            version.value[..].try_into().expect("a counter has eight bytes")
+        });
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Adds one to a counter.
+    pub(crate) async fn increment(&mut self) -> Result<(), Failure> {
+        let key = self.counter_key();
+        let shown = self.shown();
+        let locks = lock(&self.handle, &[&key]).await;
+        let count = self.count(&locks, shown, &key).await? + 1;
+        self.set_counters(&locks, shown, vec![(key.1, count)]).await
+    }
+
+    /// Takes from one counter what it gives to another.
+    pub(crate) async fn transfer(&mut self) -> Result<(), Failure> {
+        let (from, to) = (self.counter_key(), self.counter_key());
+        if from == to {
+            return Ok(());
+        }
+        let shown = self.shown();
+        let locks = lock(&self.handle, &[&from, &to]).await;
+        let counts =
+            (self.count(&locks, shown, &from).await?, self.count(&locks, shown, &to).await?);
+        let amount = self.random.below(counts.0 + 1);
+        let counts = vec![(from.1, counts.0 - amount), (to.1, counts.1 + amount)];
+        self.set_counters(&locks, shown, counts).await
+    }
+
+    async fn set_counters(
+        &mut self,
+        locks: &KeyLocks,
+        shown: Shown,
+        counts: Vec<(Bytes, u64)>,
+    ) -> Result<(), Failure> {
+        let mut batch = WriteBatch::new();
+        for (key, count) in &counts {
+            let value = counter_bytes(*count);
+            batch.set(SHARED, key.clone(), value, Encoding::Int, None);
+        }
+        self.handle.commit_locked(locks, batch).await?;
+        let version = |count| Version { value: counter_bytes(count), expiry_ms: None };
+        let effects = counts.into_iter().map(|(key, count)| (SHARED, key, Some(version(count))));
+        self.committed(shown, effects.collect()).await
+    }
+}

@@ -1,0 +1,153 @@
+//! What a seed stands for: the devices, the store's options, the clients and their taste. Owns every
+//! draw that shapes a run; must never draw during one.
+
+use std::ops::Range;
+
+use cellar_storage::device::sim::{Latency, SimRandom};
+use cellar_storage::{AppendFsync, SEGMENT_BYTES_MIN, StoreOptions};
+
+/// The segments that a device has at least.
+const SEGMENTS_MIN: u64 = 16;
+/// Before the segments: what a device reserves for superblocks, in bytes.
+const RESERVED_BYTES: u64 = 1 << 20;
+/// Each client has two databases of its own; what is left over is shared.
+const CLIENTS_MAX: u64 = 5;
+/// Of all segments, so many are kept for the cleaner.
+const CLEANERS_SEGMENTS: u64 = 4;
+/// Keys of a run at most: each is read after each crash.
+const KEYS_MAX: u64 = 3_000;
+/// A cache that never evicts: what it would evict depends on hashes that no seed rules.
+const CACHE_BYTES: u64 = 256 << 20;
+
+/// How long values are, in bytes: one of these for each draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sizes {
+    /// Up to 400 bytes: many records, many tombstones.
+    Small,
+    /// Up to 4 KiB, as the store is made for.
+    Medium,
+    /// From nothing to 100 KiB, pages included.
+    Mixed,
+}
+
+impl Sizes {
+    /// About what a value takes in the log on average, in bytes.
+    fn mean_bytes(self) -> u64 {
+        match self {
+            Self::Small => 350,
+            Self::Medium => 2_200,
+            Self::Mixed => 8_500,
+        }
+    }
+
+    /// The length of the next value.
+    pub(crate) fn draw(self, random: &mut SimRandom) -> usize {
+        let range: Range<u64> = match (self, random.below(100)) {
+            (_, 0..5) => 0..1,
+            (Self::Small, _) => 1..400,
+            (Self::Medium, _) => 1..4_096,
+            (Self::Mixed, 5..55) => 1..200,
+            (Self::Mixed, 55..80) => 200..4_096,
+            (Self::Mixed, 80..92) => 4_096..32_769,
+            (Self::Mixed, _) => 32_769..102_401,
+        };
+        (range.start + random.below(range.end - range.start)) as usize
+    }
+}
+
+/// How a run goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) device_count: u64,
+    pub(crate) block_bytes: u32,
+    pub(crate) segments: u64,
+    pub(crate) latency: Latency,
+    pub(crate) worker_count: usize,
+    pub(crate) appendfsync: AppendFsync,
+    pub(crate) has_cache: bool,
+    pub(crate) client_count: u64,
+    /// Keys in each of a client's two databases.
+    pub(crate) keys_per_database: u64,
+    pub(crate) sizes: Sizes,
+    /// Of a hundred writes, how many go to a tenth of the keys.
+    pub(crate) skew_percent: u64,
+    /// Of a hundred values, how many get a deadline.
+    pub(crate) deadline_percent: u64,
+    /// Removals among a hundred writes.
+    pub(crate) removal_percent: u64,
+    /// Pauses between operations, in microseconds at most.
+    pub(crate) pause_us_max: u64,
+    pub(crate) lives: u64,
+    /// Steps of a life at most.
+    pub(crate) steps_max: u64,
+    /// Different remains of each crash that are looked at.
+    pub(crate) remains: u64,
+}
+
+impl Plan {
+    /// The plan of a seed.
+    pub(crate) fn draw(random: &mut SimRandom) -> Self {
+        let device_count = 1 + random.below(2);
+        let segments = SEGMENTS_MIN + random.below(3) * random.below(5);
+        let client_count = 2 + random.below(CLIENTS_MAX - 1);
+        let sizes = [Sizes::Small, Sizes::Medium, Sizes::Mixed, Sizes::Mixed]
+            [random.below(4) as usize];
+        let fill_percent = [5, 30, 60, 80, 95, 130][random.below(6) as usize];
+        let usable = device_count * segments - CLEANERS_SEGMENTS;
+        let bytes = usable * u64::from(SEGMENT_BYTES_MIN) * fill_percent / 100;
+        let keys = (bytes / sizes.mean_bytes()).clamp(40, KEYS_MAX);
+        Self {
+            device_count,
+            block_bytes: [512, 4096][random.below(2) as usize],
+            segments,
+            latency: latency(random),
+            worker_count: 2 + random.below(2) as usize,
+            appendfsync: [AppendFsync::Always, AppendFsync::Everysec][random.below(2) as usize],
+            has_cache: random.flip(),
+            client_count,
+            keys_per_database: (keys / (2 * client_count)).max(5),
+            sizes,
+            skew_percent: [10, 50, 90][random.below(3) as usize],
+            deadline_percent: [0, 10, 50][random.below(3) as usize],
+            removal_percent: [5, 15, 40][random.below(3) as usize],
+            pause_us_max: [1, 1_000, 50_000][random.below(3) as usize],
+            lives: 3 + random.below(5),
+            steps_max: [2_000, 20_000, 40_000][random.below(3) as usize],
+            remains: 1 + random.below(3),
+        }
+    }
+
+    /// What one device can hold, in bytes.
+    pub(crate) fn device_bytes(&self) -> u64 {
+        RESERVED_BYTES + self.segments * u64::from(SEGMENT_BYTES_MIN)
+    }
+
+    /// What the store is opened with.
+    pub(crate) fn options(&self) -> StoreOptions {
+        StoreOptions {
+            worker_count: self.worker_count,
+            segment_bytes: SEGMENT_BYTES_MIN,
+            appendfsync: self.appendfsync,
+            value_cache_bytes: if self.has_cache { CACHE_BYTES } else { 0 },
+            ..StoreOptions::default()
+        }
+    }
+}
+
+/// A drive like any other, one whose flushes take long, or one that is slow in everything, so that
+/// more is under way at a crash.
+fn latency(random: &mut SimRandom) -> Latency {
+    let usual = Latency::default();
+    match random.below(3) {
+        0 => usual,
+        1 => Latency {
+            flush_us: 2_000..20_000,
+            ..usual
+        },
+        _ => Latency {
+            read_us: 100..3_000,
+            write_us: 100..5_000,
+            flush_us: 500..10_000,
+        },
+    }
+}

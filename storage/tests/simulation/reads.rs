@@ -1,0 +1,203 @@
+//! Operations that read: what they show is what the key held when they looked it up.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use bytes::Bytes;
+use cellar_storage::{Clock, Handle, Lookup, Peek, Read, Snapshot, StoreError};
+
+use crate::client::Client;
+use crate::model::{Held, Key, Version, Violation, ensure, shows};
+use crate::scene::Failure;
+
+/// Reads that are begun before the first is awaited, at most.
+const PIPELINE_MAX: u64 = 8;
+/// How long a reader may hold its pins, in microseconds at most.
+const PINNED_US_MAX: u64 = 20_000;
+/// Keys of one step of a scan.
+const SCAN_COUNT: usize = 2_000;
+
+/// All that a snapshot holds.
+pub(crate) async fn whole(snapshot: &Snapshot) -> Result<Version, StoreError> {
+    let value = snapshot.read(0..snapshot.len()).await?;
+    Ok(Version { value, expiry_ms: snapshot.expiry_ms() })
+}
+
+/// Reads a key.
+pub(crate) async fn read(handle: &Handle, (db, key): &Key) -> Result<Held, StoreError> {
+    match handle.get(*db, key).await? {
+        Some(snapshot) => whole(&snapshot).await.map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A read that waits for the device, and what it has to show.
+struct Begun {
+    key: Key,
+    read: Read,
+    held: Held,
+    start_ms: u64,
+}
+
+impl Client {
+    fn any_key(&mut self) -> Key {
+        match self.random.below(10) {
+            0..7 => self.own_key(),
+            7 | 8 => self.contended_key(),
+            _ => self.counter_key(),
+        }
+    }
+
+    /// Reads one key, sometimes slowly.
+    pub(crate) async fn get_one(&mut self) -> Result<(), Failure> {
+        let key = self.any_key();
+        let (start, start_ms) = (self.scene.model.borrow().last(), self.scene.now_ms());
+        let found = match self.handle.get(key.0, &key.1).await? {
+            Some(mut snapshot) => {
+                if self.random.below(4) == 0 {
+                    snapshot.pin(0..snapshot.len()).await?;
+                    let us = self.random.below(PINNED_US_MAX);
+                    self.scene.clock.sleep(us).await;
+                }
+                Some(whole(&snapshot).await?)
+            }
+            None => None,
+        };
+        self.check_window(&key, found.as_ref(), start, start_ms)
+    }
+
+    /// What was found is what the key held at some moment since.
+    fn check_window(
+        &self,
+        key: &Key,
+        found: Option<&Version>,
+        start: usize,
+        start_ms: u64,
+    ) -> Result<(), Failure> {
+        let ms = (start_ms, self.scene.now_ms());
+        let model = self.scene.model.borrow();
+        let fits = model.since(key, start).any(|held| shows(held, found, ms));
+        Ok(ensure(fits, || {
+            let held: Vec<_> = model.since(key, start).collect();
+            format!("{key:?} shows {found:?}, and held {held:?} within {ms:?}")
+        })?)
+    }
+
+    /// Begins several reads and then awaits them: each shows what its key held when it began.
+    pub(crate) async fn get_several(&mut self) -> Result<(), Failure> {
+        let mut begun = VecDeque::new();
+        for _ in 0..1 + self.random.below(PIPELINE_MAX) {
+            let key = self.any_key();
+            let (held, now_ms) = (self.held(self.shown(), &key), self.scene.now_ms());
+            let found = match self.handle.lookup(key.0, &key.1) {
+                Lookup::Absent => None,
+                Lookup::Ready(snapshot) => Some(whole(&snapshot).await?),
+                Lookup::Pending(read) => {
+                    begun.push_back(Begun { key, read, held, start_ms: now_ms });
+                    continue;
+                }
+                Lookup::Locked => continue,
+            };
+            check_moment(&key, (held.as_ref(), found.as_ref()), (now_ms, now_ms))?;
+        }
+        while let Some(Begun { key, read, held, start_ms }) = begun.pop_front() {
+            let found = match read.await? {
+                Some(snapshot) => Some(whole(&snapshot).await?),
+                None => None,
+            };
+            let ms = (start_ms, self.scene.now_ms());
+            check_moment(&key, (held.as_ref(), found.as_ref()), ms)?;
+        }
+        Ok(())
+    }
+
+    /// Asks whether a key exists, and for its deadline.
+    pub(crate) async fn peek(&mut self) -> Result<(), Failure> {
+        let key = self.any_key();
+        let (held, now_ms) = (self.held(self.shown(), &key), self.scene.now_ms());
+        let exists = held.as_ref().is_some_and(|version| version.is_visible(now_ms));
+        let start = self.scene.model.borrow().last();
+        let peeked = self.handle.try_peek(key.0, &key.1);
+        let is_right = match peeked {
+            Peek::Absent => !exists,
+            Peek::Present(_) => exists,
+            // The record decides: it may be that of a version which the last life saw expire.
+            Peek::Unsure => true,
+        };
+        ensure(is_right, || format!("{key:?} is {peeked:?} and holds {held:?} at {now_ms}"))?;
+        let is_there = self.handle.peek(key.0, &key.1).await?.is_some();
+        let ms = (now_ms, self.scene.now_ms());
+        self.check_since(&key, start, |held| match held {
+            Some(version) if is_there => version.is_visible(ms.0),
+            Some(version) => !version.is_visible(ms.1),
+            None => !is_there,
+        })?;
+        let deadline = self.handle.deadline(key.0, &key.1).await?;
+        let end_ms = self.scene.now_ms();
+        self.check_since(&key, start, |held| match deadline {
+            None => held.is_none_or(|version| !version.is_visible(end_ms)),
+            Some(deadline) => held.is_some_and(|version| version.expiry_ms == deadline),
+        })
+    }
+
+    /// What was found is `right` for what the key held at some moment since.
+    fn check_since(
+        &self,
+        key: &Key,
+        start: usize,
+        right: impl Fn(Option<&Version>) -> bool,
+    ) -> Result<(), Failure> {
+        let model = self.scene.model.borrow();
+        let fits = model.since(key, start).any(right);
+        Ok(ensure(fits, || {
+            let held: Vec<_> = model.since(key, start).collect();
+            format!("{key:?} is not seen as it was; it held {held:?}")
+        })?)
+    }
+
+    /// Lists a database of its own: all keys that are there throughout, and none that never was.
+    pub(crate) async fn scan(&mut self) -> Result<(), Failure> {
+        let db = self.own_db();
+        let (shown, start_ms) = (self.shown(), self.scene.now_ms());
+        let mut found = BTreeSet::new();
+        let mut cursor = 0;
+        loop {
+            let (next, keys) = self.handle.scan(db, cursor, SCAN_COUNT, None).await?;
+            found.extend(keys);
+            if next == 0 {
+                break;
+            }
+            cursor = next;
+        }
+        if self.shown().content(db) != shown.content(db) {
+            return Ok(());
+        }
+        let end_ms = self.scene.now_ms();
+        let model = self.scene.model.borrow();
+        let visible = |ms: u64| -> BTreeSet<Bytes> {
+            let versions = model.database(db).filter(|(_, version)| version.is_visible(ms));
+            versions.map(|(key, _)| key.clone()).collect()
+        };
+        let (at_start, at_end) = (visible(start_ms), visible(end_ms));
+        ensure(at_end.is_subset(&found), || {
+            format!("a scan of {db:?} missed {:?}", at_end.difference(&found).next())
+        })?;
+        ensure(found.is_subset(&at_start), || {
+            format!("a scan of {db:?} made {:?} up", found.difference(&at_start).next())
+        })?;
+        let size = self.handle.dbsize(db);
+        Ok(ensure(size >= at_end.len() as u64, || {
+            format!("{db:?} has {} keys, dbsize says {size}", at_end.len())
+        })?)
+    }
+}
+
+/// What was found is what the key held at the moment of its lookup.
+fn check_moment(
+    key: &Key,
+    (held, found): (Option<&Version>, Option<&Version>),
+    ms: (u64, u64),
+) -> Result<(), Violation> {
+    ensure(shows(held, found, ms), || {
+        format!("{key:?} held {held:?} at its lookup and shows {found:?} within {ms:?}")
+    })
+}
