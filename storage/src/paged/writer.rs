@@ -90,7 +90,7 @@ impl PageContent {
 
 /// What the index knows a page by.
 pub(crate) fn page_identity(hasher: &Hasher, key: PageKey) -> Identity {
-    hasher.page(key.collection.lsn().get(), key.page_number)
+    hasher.page(key.collection.get(), key.page_number)
 }
 
 impl Worker {

@@ -90,8 +90,8 @@ impl Plan {
         let device_count = 1 + random.below(2);
         let segments = SEGMENTS_MIN + random.below(3) * random.below(5);
         let client_count = 2 + random.below(CLIENTS_MAX - 1);
-        let sizes = [Sizes::Small, Sizes::Medium, Sizes::Mixed, Sizes::Mixed]
-            [random.below(4) as usize];
+        let sizes =
+            [Sizes::Small, Sizes::Medium, Sizes::Mixed, Sizes::Mixed][random.below(4) as usize];
         let fill_percent = [5, 30, 60, 80, 95, 130][random.below(6) as usize];
         let usable = device_count * segments - CLEANERS_SEGMENTS;
         let bytes = usable * u64::from(SEGMENT_BYTES_MIN) * fill_percent / 100;
