@@ -164,17 +164,17 @@ impl Client {
             }
             Err(Failure::Store(StoreError::Closing)) if self.scene.is_closing.get() => false,
             Err(Failure::Store(error)) => {
-                self.report(format!("{name}: {error}"));
+                self.report(&format!("{name}: {error}"));
                 false
             }
             Err(Failure::Violation(Violation(what))) => {
-                self.report(format!("{name}: {what}"));
+                self.report(&format!("{name}: {what}"));
                 false
             }
         }
     }
 
-    fn report(&self, what: String) {
+    fn report(&self, what: &str) {
         let (client, at_us) = (self.number, self.scene.now_us());
         self.scene
             .report(Violation(format!("client {client} at {at_us} us: {what}")));

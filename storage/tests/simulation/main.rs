@@ -20,6 +20,10 @@
 //! RUNS=5000 cargo test --release -p cellar-storage --test simulation lives -- --nocapture
 //! ```
 
+#![expect(
+    clippy::print_stdout,
+    reason = "a failing seed is told where tests tell it"
+)]
 mod blind;
 mod client;
 mod life;

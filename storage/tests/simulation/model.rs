@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fmt::Write;
 
 use bytes::Bytes;
 use cellar_storage::{DATABASE_COUNT_MAX, Db, Lsn};
@@ -276,13 +277,14 @@ impl Model {
         };
         let (of_a, of_b) = (content_of(self, a), content_of(self, b));
         for (keys, to) in [(&of_a, a), (&of_b, b)] {
-            keys.iter()
-                .for_each(|(key, _)| self.note((to, key.clone()), None));
+            for (key, _) in keys {
+                self.note((to, key.clone()), None);
+            }
         }
         for (versions, to) in [(of_b, a), (of_a, b)] {
-            versions
-                .into_iter()
-                .for_each(|(key, version)| self.note((to, key), Some(version)));
+            for (key, version) in versions {
+                self.note((to, key), Some(version));
+            }
         }
         self.shown.0.swap(usize::from(a.0), usize::from(b.0));
         Ok(())
@@ -387,16 +389,18 @@ impl Model {
             !shows(held, sighting.found.as_ref(), sighting.ms)
         };
         for (key, steps) in self.histories.iter().filter(stands_against).take(5) {
-            text += &format!("\n  {key:?} shows {:?}; it held", found[key]);
+            write!(text, "\n  {key:?} shows {:?}; it held", found[key]).expect("a string has room");
             let near = steps
                 .partition_point(|step| step.commit <= allowed)
                 .saturating_sub(3);
             for step in steps.iter().skip(near).take(7) {
                 let lsn = self.commits[step.commit].lsn;
-                text += &format!(
+                write!(
+                    text,
                     "\n    from commit {} (lsn {lsn}): {:?}",
                     step.commit, step.held
-                );
+                )
+                .expect("a string has room");
             }
         }
         Violation(text)
