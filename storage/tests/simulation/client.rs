@@ -1,5 +1,5 @@
-//! A client: one operation after the other, drawn from its seed, on keys of its own and on some that
-//! all clients share. Owns the choice; what an operation does and must show is told beside it
+//! A client: one operation after the other, drawn from its seed, on keys of its own and on some
+//! that all clients share. Owns the choice; what an operation does and must show is told beside it
 //! (`blind`, `locked`, `reads`).
 
 use std::collections::VecDeque;

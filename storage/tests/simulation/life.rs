@@ -107,8 +107,8 @@ impl World {
 
     // ---- the beginning of a life
 
-    /// Opens the store on several different remains of the last life. All have to be right; the last
-    /// is the one that is gone on with.
+    /// Opens the store on several different remains of the last life. All have to be right; the
+    /// last is the one that is gone on with.
     fn recover(&mut self) -> Result<Opened, Violation> {
         let before = self.devices.clone();
         for _ in 1..self.plan.remains {

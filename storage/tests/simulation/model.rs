@@ -1,9 +1,9 @@
-//! What the store must hold: every commit of a life in the order in which it happened, and what each
-//! key held after each. Owns the comparison of a recovered state with the states after all prefixes;
-//! must never look into the store.
+//! What the store must hold: every commit of a life in the order in which it happened, and what
+//! each key held after each. Owns the comparison of a recovered state with the states after all
+//! prefixes; must never look into the store.
 //!
-//! One thread runs everything, and a commit returns in the same poll in which it is published. So the
-//! order in which clients tell of their commits is the order of the log, across all clients.
+//! One thread runs everything, and a commit returns in the same poll in which it is published. So
+//! the order in which clients tell of their commits is the order of the log, across all clients.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -194,8 +194,8 @@ impl Model {
         self.histories.keys()
     }
 
-    /// A commit happened: the log ends at `lsn` after it. `shown`: what the numbers meant when it was
-    /// asked for; of a database that was flushed since, it changes nothing.
+    /// A commit happened: the log ends at `lsn` after it. `shown`: what the numbers meant when it
+    /// was asked for; of a database that was flushed since, it changes nothing.
     pub(crate) fn commit(
         &mut self,
         (lsn, at_us): (Lsn, u64),
