@@ -126,8 +126,8 @@ impl Handle {
         outcome
     }
 
-    /// Removes many keys, some at a time: removals have no bound, and hold up nobody. It waits before
-    /// its first step, so that a caller who drops what has to wait has done nothing yet.
+    /// Removes many keys, some at a time: removals have no bound, and hold up nobody. It waits
+    /// before its first step, so that a caller who drops what has to wait has done nothing yet.
     async fn remove_in_steps(
         &self,
         items: &[Item],
