@@ -190,3 +190,20 @@ fn a_removal_of_many_keys_counts_them_and_does_nothing_when_it_is_dropped() {
         assert_eq!(handle.dbsize(DB), 0);
     });
 }
+
+#[test]
+fn a_key_met_after_its_deadline_is_gone_at_once() {
+    on_worker(async {
+        let directory = tempfile::tempdir().unwrap();
+        let handle = open(directory.path(), 64 << 20, small()).await;
+        let deadline_ms = handle.clock().unix_ms() + 20;
+        let mut batch = WriteBatch::new();
+        batch.set(DB, &b"k"[..], &b"v"[..], Encoding::Raw, Some(deadline_ms));
+        assert!(handle.commit(batch).await.unwrap().applied);
+        while handle.clock().unix_ms() < deadline_ms {
+            tokio::task::yield_now().await;
+        }
+        assert!(get(&handle, b"k").await.is_none());
+        assert_eq!((handle.dbsize(DB), handle.expires(DB)), (0, 0));
+    });
+}
