@@ -70,7 +70,8 @@ impl Client {
         let tries = self.random.flip();
         let attempt = if tries {
             let (db, name) = (key.0, &key.1);
-            self.handle.try_set(db, name, &version.value, Encoding::Raw, version.expiry_ms)
+            self.handle
+                .try_set(db, name, &version.value, Encoding::Raw, version.expiry_ms)
         } else {
             Attempt::Blocked
         };
@@ -83,7 +84,8 @@ impl Client {
                 self.handle.commit(batch).await?;
             }
         }
-        self.committed(shown, vec![(key.0, key.1, Some(version))]).await
+        self.committed(shown, vec![(key.0, key.1, Some(version))])
+            .await
     }
 
     /// Sets a key of its own if it exists, or if it does not.
@@ -99,13 +101,22 @@ impl Client {
         }
         let outcome = self.handle.commit(batch).await?;
         let existence = self.existence(shown, &key, start_ms);
-        let wanted = if wants_absent { Existence::Absent } else { Existence::Present };
-        ensure(existence == Existence::Unsure || outcome.applied == (existence == wanted), || {
-            let applied = outcome.applied;
-            format!("{key:?} is {existence:?}, wanted {wanted:?}, applied: {applied}")
-        })?;
+        let wanted = if wants_absent {
+            Existence::Absent
+        } else {
+            Existence::Present
+        };
+        ensure(
+            existence == Existence::Unsure || outcome.applied == (existence == wanted),
+            || {
+                let applied = outcome.applied;
+                format!("{key:?} is {existence:?}, wanted {wanted:?}, applied: {applied}")
+            },
+        )?;
         if outcome.applied {
-            return self.committed(shown, vec![(key.0, key.1, Some(version))]).await;
+            return self
+                .committed(shown, vec![(key.0, key.1, Some(version))])
+                .await;
         }
         Ok(())
     }
@@ -128,8 +139,7 @@ impl Client {
 
     /// Removes some keys of its own.
     pub(crate) async fn remove(&mut self) -> Result<(), Failure> {
-        let mut keys: Vec<Key> =
-            (0..=self.random.below(3)).map(|_| self.own_key()).collect();
+        let mut keys: Vec<Key> = (0..=self.random.below(3)).map(|_| self.own_key()).collect();
         keys.sort();
         keys.dedup();
         let (shown, start_ms) = (self.shown(), self.scene.now_ms());
@@ -138,13 +148,23 @@ impl Client {
             batch.remove(*db, key.clone());
         }
         let outcome = self.handle.commit(batch).await?;
-        let existences: Vec<_> =
-            keys.iter().map(|key| self.existence(shown, key, start_ms)).collect();
-        let count = |what| existences.iter().filter(|existence| **existence == what).count();
+        let existences: Vec<_> = keys
+            .iter()
+            .map(|key| self.existence(shown, key, start_ms))
+            .collect();
+        let count = |what| {
+            existences
+                .iter()
+                .filter(|existence| **existence == what)
+                .count()
+        };
         let least = count(Existence::Present) as u64;
         let most = least + count(Existence::Unsure) as u64;
         ensure((least..=most).contains(&outcome.removed), || {
-            format!("{} keys were removed of {keys:?}: {existences:?}", outcome.removed)
+            format!(
+                "{} keys were removed of {keys:?}: {existences:?}",
+                outcome.removed
+            )
         })?;
         // What has expired by itself is gone either way.
         let removed = keys.into_iter().zip(existences);
@@ -158,7 +178,11 @@ impl Client {
         let mut keys: Vec<Key> = Vec::new();
         for _ in 0..2 + self.random.below(BATCH_KEYS_MAX - 1) {
             let is_own = self.random.below(4) > 0;
-            keys.push(if is_own { self.own_key() } else { self.contended_key() });
+            keys.push(if is_own {
+                self.own_key()
+            } else {
+                self.contended_key()
+            });
         }
         keys.sort();
         keys.dedup();
@@ -187,7 +211,9 @@ impl Client {
             version.is_some() || self.existence(shown, key, start_ms) == Existence::Present
         };
         let effects = versions.into_iter().filter(counts);
-        let effects = effects.map(|((db, key), version)| (db, key, version)).collect();
+        let effects = effects
+            .map(|((db, key), version)| (db, key, version))
+            .collect();
         self.committed(shown, effects).await
     }
 
@@ -207,7 +233,8 @@ impl Client {
             _ => self.handle.flush_all().await?,
         }
         let at = (self.handle.published_lsn(), self.scene.now_us());
-        self.scene.note(self.number, &format!("flushed {dbs:?}: {}", at.0));
+        self.scene
+            .note(self.number, &format!("flushed {dbs:?}: {}", at.0));
         self.scene.model.borrow_mut().flush(at, &dbs)?;
         self.acknowledge(at.0).await
     }
@@ -223,7 +250,8 @@ impl Client {
         let [a, b] = self.own_dbs();
         self.handle.swap_db(a, b).await?;
         let at = (self.handle.published_lsn(), self.scene.now_us());
-        self.scene.note(self.number, &format!("swapped {a:?} and {b:?}: {}", at.0));
+        self.scene
+            .note(self.number, &format!("swapped {a:?} and {b:?}: {}", at.0));
         self.scene.model.borrow_mut().swap(at, a, b)?;
         self.acknowledge(at.0).await
     }

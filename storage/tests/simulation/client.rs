@@ -52,7 +52,7 @@ const OPERATIONS: [(&str, u64); 19] = [
     ("scan", 5),
     ("flush", 3),
     ("swap", 5),
-    ("wait", 20),
+    ("wait", 0),
 ];
 /// Keys of a client's databases that are set in one batch while it fills them.
 const FILLED_AT_ONCE: u64 = 4;
@@ -65,7 +65,11 @@ impl Client {
         let mut unfilled = self.unfilled();
         while !self.scene.is_stopping.get() {
             let numbers = unfilled.pop_front();
-            let name = if numbers.is_some() { "fill" } else { self.choose() };
+            let name = if numbers.is_some() {
+                "fill"
+            } else {
+                self.choose()
+            };
             let since_us = self.scene.now_us();
             self.note(Task::Operation(name, since_us));
             self.scene.note(self.number, name);
@@ -96,17 +100,28 @@ impl Client {
     /// What is to be set first, where the life began with few keys, so that the device fills soon.
     fn unfilled(&self) -> VecDeque<Range<u64>> {
         let (count, model) = (self.scene.plan.keys_per_database, self.scene.model.borrow());
-        let held: usize = self.own_dbs().iter().map(|db| model.database(*db).count()).sum();
+        let held: usize = self
+            .own_dbs()
+            .iter()
+            .map(|db| model.database(*db).count())
+            .sum();
         if held as u64 >= count / 2 {
             return VecDeque::new();
         }
         let step = FILLED_AT_ONCE as usize;
-        (0..count).step_by(step).map(|at| at..count.min(at + FILLED_AT_ONCE)).collect()
+        (0..count)
+            .step_by(step)
+            .map(|at| at..count.min(at + FILLED_AT_ONCE))
+            .collect()
     }
 
     fn choose(&mut self) -> &'static str {
-        let removal = self.scene.plan.removal_percent * WEIGHT_PER_PERCENT;
-        let weight = |name: &str, weight: u64| if name == "remove" { removal } else { weight };
+        let plan = &self.scene.plan;
+        let weight = |name: &str, usual: u64| match name {
+            "remove" => plan.removal_percent * WEIGHT_PER_PERCENT,
+            "wait" => plan.waits_per_mille,
+            _ => usual,
+        };
         let sum: u64 = OPERATIONS.iter().map(|(name, w)| weight(name, *w)).sum();
         let mut drawn = self.random.below(sum);
         for (name, usual) in OPERATIONS {
@@ -165,7 +180,8 @@ impl Client {
 
     fn report(&self, what: String) {
         let (client, at_us) = (self.number, self.scene.now_us());
-        self.scene.report(Violation(format!("client {client} at {at_us} us: {what}")));
+        self.scene
+            .report(Violation(format!("client {client} at {at_us} us: {what}")));
     }
 
     async fn pause(&mut self) {
@@ -197,24 +213,36 @@ impl Client {
         let db = self.own_db();
         let count = self.scene.plan.keys_per_database;
         let is_hot = self.random.below(100) < self.scene.plan.skew_percent;
-        let number = self.random.below(if is_hot { count.div_ceil(10) } else { count });
+        let number = self
+            .random
+            .below(if is_hot { count.div_ceil(10) } else { count });
         (db, self.key(number))
     }
 
     /// The key with this number among the client's own; some are long.
     pub(crate) fn key(&self, number: u64) -> Bytes {
-        let tail = if number.is_multiple_of(13) { "-".repeat(600) } else { String::new() };
+        let tail = if number.is_multiple_of(13) {
+            "-".repeat(600)
+        } else {
+            String::new()
+        };
         Bytes::from(format!("{}:{number}{tail}", self.number))
     }
 
     /// A key that all clients set.
     pub(crate) fn contended_key(&mut self) -> Key {
-        (SHARED, Bytes::from(format!("contended:{}", self.random.below(CONTENDED_COUNT))))
+        (
+            SHARED,
+            Bytes::from(format!("contended:{}", self.random.below(CONTENDED_COUNT))),
+        )
     }
 
     /// A key that all clients increment.
     pub(crate) fn counter_key(&mut self) -> Key {
-        (SHARED, Bytes::from(format!("counter:{}", self.random.below(COUNTER_COUNT))))
+        (
+            SHARED,
+            Bytes::from(format!("counter:{}", self.random.below(COUNTER_COUNT))),
+        )
     }
 
     /// A fresh value.
@@ -242,7 +270,10 @@ impl Client {
 
     /// A fresh value, with a deadline or without.
     pub(crate) fn version(&mut self) -> Version {
-        Version { value: self.value(), expiry_ms: self.deadline() }
+        Version {
+            value: self.value(),
+            expiry_ms: self.deadline(),
+        }
     }
 
     pub(crate) fn shown(&self) -> Shown {
@@ -263,9 +294,16 @@ impl Client {
     ) -> Result<(), Failure> {
         let lsn = self.handle.published_lsn();
         let at_us = self.scene.now_us();
-        let keys: Vec<_> = effects.iter().map(|(db, key, held)| (db.0, key, held)).collect();
-        self.scene.note(self.number, &format!("commit {lsn}: {keys:?}"));
-        self.scene.model.borrow_mut().commit((lsn, at_us), shown, effects)?;
+        let keys: Vec<_> = effects
+            .iter()
+            .map(|(db, key, held)| (db.0, key, held))
+            .collect();
+        self.scene
+            .note(self.number, &format!("commit {lsn}: {keys:?}"));
+        self.scene
+            .model
+            .borrow_mut()
+            .commit((lsn, at_us), shown, effects)?;
         self.acknowledge(lsn).await
     }
 
@@ -273,7 +311,9 @@ impl Client {
     pub(crate) async fn acknowledge(&mut self, lsn: Lsn) -> Result<(), Failure> {
         let waits = match self.scene.plan.appendfsync {
             AppendFsync::Always => true,
-            AppendFsync::Everysec | AppendFsync::No => self.random.below(20) == 0,
+            AppendFsync::Everysec | AppendFsync::No => {
+                self.random.below(1_000) < self.scene.plan.waits_per_mille
+            }
         };
         if waits {
             self.handle.wait_durable(lsn).await?;

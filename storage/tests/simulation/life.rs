@@ -21,6 +21,10 @@ use crate::witness::{bytes_of, map_bytes, observe};
 /// Any operation ends within this much simulated time. The slowest waits for a few turns of the
 /// cleaner on the slowest device.
 const OPERATION_US_MAX: u64 = 20_000_000;
+/// Steps between two looks at whether the cleaner has freed anything.
+const STEPS_PER_LOOK: u64 = 50;
+/// Steps that count as soon after it has.
+const STEPS_SOON: u64 = 400;
 /// How often that is looked at.
 const WATCH_US: u64 = 500_000;
 /// Steps in which the clock has to move: a task that spins keeps it still.
@@ -118,7 +122,9 @@ impl World {
         let devices = self.crashed(&before);
         let (opened, found) = self.open_and_judge(devices)?;
         self.devices.clone_from(&opened.devices);
-        let found = found.into_iter().filter_map(|(key, sighting)| Some((key, sighting.found?)));
+        let found = found
+            .into_iter()
+            .filter_map(|(key, sighting)| Some((key, sighting.found?)));
         let lsn = opened.handles[0].published_lsn();
         self.model = Model::new(lsn, self.clock.monotonic_us(), found.collect());
         Ok(opened)
@@ -126,7 +132,10 @@ impl World {
 
     /// What a crash leaves of devices, this time.
     fn crashed(&mut self, devices: &[Arc<SimDevice>]) -> Vec<Arc<SimDevice>> {
-        devices.iter().map(|device| device.crash(self.random.next_u64())).collect()
+        devices
+            .iter()
+            .map(|device| device.crash(self.random.next_u64()))
+            .collect()
     }
 
     fn open_and_judge(
@@ -144,7 +153,9 @@ impl World {
         self.note(kept as u64);
         self.note(self.clock.monotonic_us());
         let corrupt = opened.store.stats().corrupt_records;
-        ensure(corrupt == 0, || format!("{corrupt} records count as corrupt, and none is"))?;
+        ensure(corrupt == 0, || {
+            format!("{corrupt} records count as corrupt, and none is")
+        })?;
         Ok((opened, found))
     }
 
@@ -153,7 +164,9 @@ impl World {
         for _ in 0..self.random.below(RECOVERY_CRASHES_MAX + 1) {
             let mut executor = SimExecutor::new(self.clock.clone(), self.random.next_u64());
             let steps = self.random.below(RECOVERY_STEPS_MAX);
-            let cut_off = executor.block_on_for(self.opening(&devices), steps).is_none();
+            let cut_off = executor
+                .block_on_for(self.opening(&devices), steps)
+                .is_none();
             self.tally.crashes_of_recoveries += u64::from(cut_off);
             devices = self.crashed(&devices);
         }
@@ -164,14 +177,21 @@ impl World {
         let handles = (0..self.plan.worker_count).map(|worker| store.attach(worker));
         let handles = handles.collect::<Result<_, _>>();
         let handles = handles.map_err(|error| Violation(format!("no worker: {error}")))?;
-        Ok(Opened { executor, store, handles, devices })
+        Ok(Opened {
+            executor,
+            store,
+            handles,
+            devices,
+        })
     }
 
     fn opening(
         &self,
         devices: &[Arc<SimDevice>],
     ) -> impl Future<Output = Result<Arc<Store>, cellar_storage::OpenError>> + use<> {
-        let devices = devices.iter().map(|device| Arc::clone(device) as Arc<dyn Device>);
+        let devices = devices
+            .iter()
+            .map(|device| Arc::clone(device) as Arc<dyn Device>);
         let mut seed = [0; 32];
         self.random.clone().fill(&mut seed);
         let clock = Arc::new(self.clock.clone());
@@ -188,19 +208,53 @@ impl World {
         let scene = Rc::new(Scene::new(plan, clock, model, self.next_value));
         let upkeep_ended = self.hire(&scene, &opened);
         let steps = self.random.below(self.plan.steps_max) + 1;
-        let ending = if self.random.below(5) == 0 { Ending::Close } else { Ending::Crash };
-        let lived = drive(&mut opened.executor, &scene, (watch(&scene, u64::MAX), steps))
-            .and_then(|_| scene.take_violation())
-            .and_then(|()| self.retire(&scene, &mut opened, ending))
-            .and_then(|()| {
-                let goes_on = ending == Ending::Close && !upkeep_ended.get();
-                ensure(!goes_on, || "the upkeep goes on after the store was closed".into())
-            });
+        let ending = if self.random.below(5) == 0 {
+            Ending::Close
+        } else {
+            Ending::Crash
+        };
+        let lived = drive(
+            &mut opened.executor,
+            &scene,
+            (watch(&scene, u64::MAX), steps),
+        )
+        .and_then(|_| scene.take_violation())
+        .and_then(|()| self.wait_for_freeing(&scene, &mut opened))
+        .and_then(|()| self.retire(&scene, &mut opened, ending))
+        .and_then(|()| {
+            let goes_on = ending == Ending::Close && !upkeep_ended.get();
+            ensure(!goes_on, || {
+                "the upkeep goes on after the store was closed".into()
+            })
+        });
         if let Err(violation) = lived {
             scene.report(violation);
             return scene.take_violation();
         }
         self.end(scene, opened, ending);
+        Ok(())
+    }
+
+    /// In every other life the end comes soon after the cleaner freed segments, if it does so.
+    fn wait_for_freeing(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
+        let freed = |opened: &Opened| opened.store.stats().cleaner_freed_bytes;
+        let before = freed(opened);
+        if before == 0 || self.random.flip() {
+            return Ok(());
+        }
+        let turns = self.plan.steps_max / STEPS_PER_LOOK;
+        for _ in 0..turns {
+            let steps = if freed(opened) > before {
+                1 + self.random.below(STEPS_SOON)
+            } else {
+                STEPS_PER_LOOK
+            };
+            drive(&mut opened.executor, scene, (watch(scene, u64::MAX), steps))?;
+            scene.take_violation()?;
+            if steps != STEPS_PER_LOOK {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -243,11 +297,7 @@ impl World {
     }
 
     /// Lets everything come to rest, and compares what the store counts as live with what there is.
-    fn recount(
-        &mut self,
-        scene: &Scene,
-        opened: &mut Opened,
-    ) -> Result<(), Violation> {
+    fn recount(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
         scene.is_stopping.set(true);
         finish(scene, opened)?;
         let quiet = self.clock.sleep(QUIET_US);
@@ -255,29 +305,35 @@ impl World {
         let (now_ms, model) = (self.clock.unix_ms(), scene.model.borrow());
         let all: BTreeMap<Key, Version> = (0..16)
             .map(cellar_storage::Db)
-            .flat_map(|db| model.database(db).map(move |(key, v)| ((db, key.clone()), v.clone())))
+            .flat_map(|db| {
+                model
+                    .database(db)
+                    .map(move |(key, v)| ((db, key.clone()), v.clone()))
+            })
             .filter(|(_, version)| version.is_visible(now_ms))
             .collect();
         let counted = opened.store.stats().live_bytes;
         let least = bytes_of(all.iter());
         let is_right = counted == least || counted == least + map_bytes();
         ensure(is_right, || {
-            format!("{counted} bytes count as live, and {least} are; {:?}", opened.store.stats())
+            format!(
+                "{counted} bytes count as live, and {least} are; {:?}",
+                opened.store.stats()
+            )
         })?;
         let keys = opened.store.stats().keys;
-        ensure(keys == all.len() as u64, || format!("{keys} keys count, {} are", all.len()))?;
+        ensure(keys == all.len() as u64, || {
+            format!("{keys} keys count, {} are", all.len())
+        })?;
         self.tally.recounts += 1;
         Ok(())
     }
 
     /// Closes the store while its clients go on. Afterwards everything has ended.
-    fn close(
-        &mut self,
-        scene: &Scene,
-        opened: &mut Opened,
-    ) -> Result<(), Violation> {
+    fn close(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
         scene.is_closing.set(true);
-        let handle = opened.handles[self.random.below(opened.handles.len() as u64) as usize].clone();
+        let handle =
+            opened.handles[self.random.below(opened.handles.len() as u64) as usize].clone();
         let store = Arc::clone(&opened.store);
         let closing = async move { store.close(&handle).await };
         let closed = drive(&mut opened.executor, scene, (closing, STEPS_MAX))?;
@@ -341,9 +397,10 @@ fn drive<F: Future>(
         if executor.steps() - before_steps < turn {
             return Ok(None);
         }
-        ensure(turn < STEPS_WITHOUT_TIME_MAX || scene.now_us() > before_us, || {
-            format!("tasks spin at {before_us} us; clients: {:?}", scene.tasks)
-        })?;
+        ensure(
+            turn < STEPS_WITHOUT_TIME_MAX || scene.now_us() > before_us,
+            || format!("tasks spin at {before_us} us; clients: {:?}", scene.tasks),
+        )?;
         left -= turn;
     }
     Ok(None)
@@ -354,7 +411,9 @@ fn finish(scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
     let ended = watch(scene, OPERATION_US_MAX);
     let ended = drive(&mut opened.executor, scene, (ended, STEPS_MAX))?;
     scene.take_violation()?;
-    ensure(ended.is_some(), || "nothing can happen any more, and clients wait".into())
+    ensure(ended.is_some(), || {
+        "nothing can happen any more, and clients wait".into()
+    })
 }
 
 /// Ends when all clients have, and reports one that waits for too long. `limit_us`: how long it may

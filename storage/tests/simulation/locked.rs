@@ -41,7 +41,9 @@ impl Client {
             Existence::Absent => found.is_none(),
             Existence::Unsure => true,
         };
-        ensure(is_right, || format!("{key:?} shows {found:?} under its lock, held: {held:?}"))?;
+        ensure(is_right, || {
+            format!("{key:?} shows {found:?} under its lock, held: {held:?}")
+        })?;
         Ok(found)
     }
 
@@ -69,7 +71,10 @@ impl Client {
             return Ok(());
         }
         let (db, name) = (key.0, &key.1);
-        let length = self.handle.write_range(&locks, db, name, offset, &data).await?;
+        let length = self
+            .handle
+            .write_range(&locks, db, name, offset, &data)
+            .await?;
         // Where the deadline came meanwhile, an entry without one tells that the write found nothing.
         let found_nothing = self.existence(shown, &key, start_ms) == Existence::Unsure
             && matches!(self.handle.try_peek(db, name), Peek::Present(_));
@@ -78,11 +83,20 @@ impl Client {
             value[offset as usize..].copy_from_slice(&data);
         }
         ensure(length == value.len() as u64, || {
-            format!("{key:?} has {length} bytes after a write, not {}", value.len())
+            format!(
+                "{key:?} has {length} bytes after a write, not {}",
+                value.len()
+            )
         })?;
-        let expiry_ms = before.filter(|_| !found_nothing).and_then(|version| version.expiry_ms);
-        let version = Version { value: value.into(), expiry_ms };
-        self.committed(shown, vec![(key.0, key.1, Some(version))]).await
+        let expiry_ms = before
+            .filter(|_| !found_nothing)
+            .and_then(|version| version.expiry_ms);
+        let version = Version {
+            value: value.into(),
+            expiry_ms,
+        };
+        self.committed(shown, vec![(key.0, key.1, Some(version))])
+            .await
     }
 
     /// Gives a key of its own a deadline, or takes it away.
@@ -98,8 +112,12 @@ impl Client {
         let Some(before) = self.held(shown, &key).filter(|_| exists) else {
             return Ok(());
         };
-        let version = Version { expiry_ms, ..before };
-        self.committed(shown, vec![(key.0, key.1, Some(version))]).await
+        let version = Version {
+            expiry_ms,
+            ..before
+        };
+        self.committed(shown, vec![(key.0, key.1, Some(version))])
+            .await
     }
 
     fn check_existence(
@@ -110,14 +128,20 @@ impl Client {
         exists: bool,
     ) -> Result<(), Failure> {
         let existence = self.existence(shown, key, start_ms);
-        Ok(ensure(existence.allows(exists), || format!("{key:?} is {existence:?}, exists: {exists}"))?)
+        Ok(ensure(existence.allows(exists), || {
+            format!("{key:?} is {existence:?}, exists: {exists}")
+        })?)
     }
 
     /// Two keys, the second seldom a shared one.
     fn two_keys(&mut self) -> (Key, Key) {
         let from = self.own_key();
         let is_own = self.random.below(8) > 0;
-        let to = if is_own { self.own_key() } else { self.contended_key() };
+        let to = if is_own {
+            self.own_key()
+        } else {
+            self.contended_key()
+        };
         (from, to)
     }
 
@@ -131,7 +155,9 @@ impl Client {
         let exists = self.handle.rename(&locks, names.0, names.1).await?;
         self.check_existence(shown, &from, start_ms, exists)?;
         let version = self.held(shown, &from).filter(|_| exists && from != to);
-        let Some(version) = version else { return Ok(()) };
+        let Some(version) = version else {
+            return Ok(());
+        };
         let effects = vec![(to.0, to.1, Some(version)), (from.0, from.1, None)];
         self.committed(shown, effects).await
     }
@@ -148,13 +174,18 @@ impl Client {
         let Some(version) = self.held(shown, &from).filter(|_| exists) else {
             return Ok(());
         };
-        self.committed(shown, vec![(to.0, to.1, Some(version))]).await
+        self.committed(shown, vec![(to.0, to.1, Some(version))])
+            .await
     }
 
     /// Reads a key under its lock, then removes it, or sets it if it is as it was.
     pub(crate) async fn conditional_under_lock(&mut self) -> Result<(), Failure> {
         let is_own = self.random.flip();
-        let key = if is_own { self.own_key() } else { self.contended_key() };
+        let key = if is_own {
+            self.own_key()
+        } else {
+            self.contended_key()
+        };
         let (shown, version) = (self.shown(), self.version());
         let locks = lock(&self.handle, &[&key]).await;
         let start_ms = self.scene.now_ms();
@@ -187,7 +218,9 @@ impl Client {
     async fn count(&self, locks: &KeyLocks, shown: Shown, key: &Key) -> Result<u64, Failure> {
         let found = self.read_locked(locks, shown, key).await?;
         let bytes = found.map_or([0; 8], |version| {
-            version.value[..].try_into().expect("a counter has eight bytes")
+            version.value[..]
+                .try_into()
+                .expect("a counter has eight bytes")
         });
         Ok(u64::from_le_bytes(bytes))
     }
@@ -209,8 +242,10 @@ impl Client {
         }
         let shown = self.shown();
         let locks = lock(&self.handle, &[&from, &to]).await;
-        let counts =
-            (self.count(&locks, shown, &from).await?, self.count(&locks, shown, &to).await?);
+        let counts = (
+            self.count(&locks, shown, &from).await?,
+            self.count(&locks, shown, &to).await?,
+        );
         let amount = self.random.below(counts.0 + 1);
         let counts = vec![(from.1, counts.0 - amount), (to.1, counts.1 + amount)];
         self.set_counters(&locks, shown, counts).await
@@ -228,8 +263,13 @@ impl Client {
             batch.set(SHARED, key.clone(), value, Encoding::Int, None);
         }
         self.handle.commit_locked(locks, batch).await?;
-        let version = |count| Version { value: counter_bytes(count), expiry_ms: None };
-        let effects = counts.into_iter().map(|(key, count)| (SHARED, key, Some(version(count))));
+        let version = |count| Version {
+            value: counter_bytes(count),
+            expiry_ms: None,
+        };
+        let effects = counts
+            .into_iter()
+            .map(|(key, count)| (SHARED, key, Some(version(count))));
         self.committed(shown, effects.collect()).await
     }
 }

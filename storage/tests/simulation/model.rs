@@ -31,7 +31,8 @@ impl fmt::Debug for Version {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let head = &self.value[..self.value.len().min(8)];
         write!(formatter, "{} bytes {head:02x?}", self.value.len())?;
-        self.expiry_ms.map_or(Ok(()), |deadline| write!(formatter, " until {deadline}"))
+        self.expiry_ms
+            .map_or(Ok(()), |deadline| write!(formatter, " until {deadline}"))
     }
 }
 
@@ -58,7 +59,11 @@ impl fmt::Display for Violation {
 
 /// Fails with what `what` says unless `holds`.
 pub(crate) fn ensure(holds: bool, what: impl FnOnce() -> String) -> Result<(), Violation> {
-    if holds { Ok(()) } else { Err(Violation(what())) }
+    if holds {
+        Ok(())
+    } else {
+        Err(Violation(what()))
+    }
 }
 
 /// The content of a database: stays the same thing when its number changes, and is never seen again
@@ -119,10 +124,18 @@ impl Model {
             .iter()
             .map(|((db, key), version)| ((u32::from(db.0), key.clone()), version.clone()))
             .collect();
-        let first = |held| vec![Step { commit: 0, held: Some(held) }];
+        let first = |held| {
+            vec![Step {
+                commit: 0,
+                held: Some(held),
+            }]
+        };
         Self {
             commits: vec![Commit { lsn, at_us }],
-            histories: found.into_iter().map(|(key, version)| (key, first(version))).collect(),
+            histories: found
+                .into_iter()
+                .map(|(key, version)| (key, first(version)))
+                .collect(),
             contents,
             shown,
             next_content: DATABASE_COUNT_MAX as Content,
@@ -147,14 +160,18 @@ impl Model {
 
     /// What a key holds, where the numbers mean `shown`.
     pub(crate) fn held(&self, shown: Shown, db: Db, key: &Bytes) -> Held {
-        self.contents.get(&(shown.content(db), key.clone())).cloned()
+        self.contents
+            .get(&(shown.content(db), key.clone()))
+            .cloned()
     }
 
     /// All that a database holds.
     pub(crate) fn database(&self, db: Db) -> impl Iterator<Item = (&Bytes, &Version)> {
         let content = self.shown.content(db);
         let range = (content, Bytes::new())..(content + 1, Bytes::new());
-        self.contents.range(range).map(|((_, key), version)| (key, version))
+        self.contents
+            .range(range)
+            .map(|((_, key), version)| (key, version))
     }
 
     /// What a key held at `commit` and at any time since.
@@ -165,7 +182,9 @@ impl Model {
     ) -> impl Iterator<Item = Option<&'a Version>> {
         let steps = self.histories.get(key).map_or(&[][..], Vec::as_slice);
         let after = steps.partition_point(|step| step.commit <= commit);
-        let before = after.checked_sub(1).and_then(|index| steps[index].held.as_ref());
+        let before = after
+            .checked_sub(1)
+            .and_then(|index| steps[index].held.as_ref());
         std::iter::once(before).chain(steps[after..].iter().map(|step| step.held.as_ref()))
     }
 
@@ -194,7 +213,9 @@ impl Model {
             let number = self.shown.0.iter().position(|shown| *shown == content);
             let number = number.expect("those that are not shown were left out");
             match &held {
-                Some(version) => self.contents.insert((content, key.clone()), version.clone()),
+                Some(version) => self
+                    .contents
+                    .insert((content, key.clone()), version.clone()),
                 None => self.contents.remove(&(content, key.clone())),
             };
             self.note((Db(number as u8), key), held);
@@ -223,8 +244,11 @@ impl Model {
 
     /// Databases were emptied; those that are empty stay what they are.
     pub(crate) fn flush(&mut self, (lsn, at_us): (Lsn, u64), dbs: &[Db]) -> Result<(), Violation> {
-        let filled: Vec<Db> =
-            dbs.iter().copied().filter(|db| self.database(*db).next().is_some()).collect();
+        let filled: Vec<Db> = dbs
+            .iter()
+            .copied()
+            .filter(|db| self.database(*db).next().is_some())
+            .collect();
         if filled.is_empty() {
             return Ok(());
         }
@@ -242,22 +266,23 @@ impl Model {
     }
 
     /// Two databases were exchanged.
-    pub(crate) fn swap(
-        &mut self,
-        (lsn, at_us): (Lsn, u64),
-        a: Db,
-        b: Db,
-    ) -> Result<(), Violation> {
+    pub(crate) fn swap(&mut self, (lsn, at_us): (Lsn, u64), a: Db, b: Db) -> Result<(), Violation> {
         self.begin_commit(lsn, at_us)?;
         let content_of = |model: &Self, db: Db| -> Vec<(Bytes, Version)> {
-            model.database(db).map(|(key, version)| (key.clone(), version.clone())).collect()
+            model
+                .database(db)
+                .map(|(key, version)| (key.clone(), version.clone()))
+                .collect()
         };
         let (of_a, of_b) = (content_of(self, a), content_of(self, b));
         for (keys, to) in [(&of_a, a), (&of_b, b)] {
-            keys.iter().for_each(|(key, _)| self.note((to, key.clone()), None));
+            keys.iter()
+                .for_each(|(key, _)| self.note((to, key.clone()), None));
         }
         for (versions, to) in [(of_b, a), (of_a, b)] {
-            versions.into_iter().for_each(|(key, version)| self.note((to, key), Some(version)));
+            versions
+                .into_iter()
+                .for_each(|(key, version)| self.note((to, key), Some(version)));
         }
         self.shown.0.swap(usize::from(a.0), usize::from(b.0));
         Ok(())
@@ -275,12 +300,16 @@ impl Model {
 
     /// The last commit that ends at or below `lsn`.
     pub(crate) fn commit_at(&self, lsn: Lsn) -> usize {
-        self.commits.partition_point(|commit| commit.lsn <= lsn).saturating_sub(1)
+        self.commits
+            .partition_point(|commit| commit.lsn <= lsn)
+            .saturating_sub(1)
     }
 
     /// The last commit that happened at or before `us`.
     pub(crate) fn commit_before(&self, us: u64) -> usize {
-        self.commits.partition_point(|commit| commit.at_us <= us).saturating_sub(1)
+        self.commits
+            .partition_point(|commit| commit.at_us <= us)
+            .saturating_sub(1)
     }
 
     /// The number of commits after which the store was in the state that was found: the highest, if
@@ -291,12 +320,15 @@ impl Model {
         least: usize,
     ) -> Result<usize, Violation> {
         for (key, sighting) in found {
-            ensure(sighting.found.is_none() || self.histories.contains_key(key), || {
-                format!("a key that nobody wrote in this life: {key:?} holds {sighting:?}")
-            })?;
+            ensure(
+                sighting.found.is_none() || self.histories.contains_key(key),
+                || format!("a key that nobody wrote in this life: {key:?} holds {sighting:?}"),
+            )?;
         }
         let contradictions = self.contradictions(found);
-        let fits = (least..self.commits.len()).rev().find(|commit| contradictions[*commit] == 0);
+        let fits = (least..self.commits.len())
+            .rev()
+            .find(|commit| contradictions[*commit] == 0);
         fits.ok_or_else(|| self.explain(found, &contradictions, least))
     }
 
@@ -314,7 +346,9 @@ impl Model {
             let first = steps.first().map_or(self.commits.len(), |step| step.commit);
             judge(None, 0, first);
             for (index, step) in steps.iter().enumerate() {
-                let end = steps.get(index + 1).map_or(self.commits.len(), |next| next.commit);
+                let end = steps
+                    .get(index + 1)
+                    .map_or(self.commits.len(), |next| next.commit);
                 judge(step.held.as_ref(), step.commit, end);
             }
         }
@@ -333,7 +367,9 @@ impl Model {
         least: usize,
     ) -> Violation {
         let best = |from: usize| {
-            (from..self.commits.len()).min_by_key(|commit| contradictions[*commit]).unwrap_or(from)
+            (from..self.commits.len())
+                .min_by_key(|commit| contradictions[*commit])
+                .unwrap_or(from)
         };
         let (any, allowed) = (best(0), best(least));
         let mut text = format!(
@@ -352,10 +388,15 @@ impl Model {
         };
         for (key, steps) in self.histories.iter().filter(stands_against).take(5) {
             text += &format!("\n  {key:?} shows {:?}; it held", found[key]);
-            let near = steps.partition_point(|step| step.commit <= allowed).saturating_sub(3);
+            let near = steps
+                .partition_point(|step| step.commit <= allowed)
+                .saturating_sub(3);
             for step in steps.iter().skip(near).take(7) {
                 let lsn = self.commits[step.commit].lsn;
-                text += &format!("\n    from commit {} (lsn {lsn}): {:?}", step.commit, step.held);
+                text += &format!(
+                    "\n    from commit {} (lsn {lsn}): {:?}",
+                    step.commit, step.held
+                );
             }
         }
         Violation(text)

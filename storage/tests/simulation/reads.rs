@@ -11,15 +11,16 @@ use crate::scene::Failure;
 
 /// Reads that are begun before the first is awaited, at most.
 const PIPELINE_MAX: u64 = 8;
-/// How long a reader may hold its pins, in microseconds at most.
-const PINNED_US_MAX: u64 = 20_000;
 /// Keys of one step of a scan.
 const SCAN_COUNT: usize = 2_000;
 
 /// All that a snapshot holds.
 pub(crate) async fn whole(snapshot: &Snapshot) -> Result<Version, StoreError> {
     let value = snapshot.read(0..snapshot.len()).await?;
-    Ok(Version { value, expiry_ms: snapshot.expiry_ms() })
+    Ok(Version {
+        value,
+        expiry_ms: snapshot.expiry_ms(),
+    })
 }
 
 /// Reads a key.
@@ -55,7 +56,7 @@ impl Client {
             Some(mut snapshot) => {
                 if self.random.below(4) == 0 {
                     snapshot.pin(0..snapshot.len()).await?;
-                    let us = self.random.below(PINNED_US_MAX);
+                    let us = self.random.below(self.scene.plan.pinned_us_max);
                     self.scene.clock.sleep(us).await;
                 }
                 Some(whole(&snapshot).await?)
@@ -92,14 +93,25 @@ impl Client {
                 Lookup::Absent => None,
                 Lookup::Ready(snapshot) => Some(whole(&snapshot).await?),
                 Lookup::Pending(read) => {
-                    begun.push_back(Begun { key, read, held, start_ms: now_ms });
+                    begun.push_back(Begun {
+                        key,
+                        read,
+                        held,
+                        start_ms: now_ms,
+                    });
                     continue;
                 }
                 Lookup::Locked => continue,
             };
             check_moment(&key, (held.as_ref(), found.as_ref()), (now_ms, now_ms))?;
         }
-        while let Some(Begun { key, read, held, start_ms }) = begun.pop_front() {
+        while let Some(Begun {
+            key,
+            read,
+            held,
+            start_ms,
+        }) = begun.pop_front()
+        {
             let found = match read.await? {
                 Some(snapshot) => Some(whole(&snapshot).await?),
                 None => None,
@@ -114,7 +126,9 @@ impl Client {
     pub(crate) async fn peek(&mut self) -> Result<(), Failure> {
         let key = self.any_key();
         let (held, now_ms) = (self.held(self.shown(), &key), self.scene.now_ms());
-        let exists = held.as_ref().is_some_and(|version| version.is_visible(now_ms));
+        let exists = held
+            .as_ref()
+            .is_some_and(|version| version.is_visible(now_ms));
         let start = self.scene.model.borrow().last();
         let peeked = self.handle.try_peek(key.0, &key.1);
         let is_right = match peeked {
@@ -123,7 +137,9 @@ impl Client {
             // The record decides: it may be that of a version which the last life saw expire.
             Peek::Unsure => true,
         };
-        ensure(is_right, || format!("{key:?} is {peeked:?} and holds {held:?} at {now_ms}"))?;
+        ensure(is_right, || {
+            format!("{key:?} is {peeked:?} and holds {held:?} at {now_ms}")
+        })?;
         let is_there = self.handle.peek(key.0, &key.1).await?.is_some();
         let ms = (now_ms, self.scene.now_ms());
         self.check_since(&key, start, |held| match held {
@@ -174,15 +190,23 @@ impl Client {
         let end_ms = self.scene.now_ms();
         let model = self.scene.model.borrow();
         let visible = |ms: u64| -> BTreeSet<Bytes> {
-            let versions = model.database(db).filter(|(_, version)| version.is_visible(ms));
+            let versions = model
+                .database(db)
+                .filter(|(_, version)| version.is_visible(ms));
             versions.map(|(key, _)| key.clone()).collect()
         };
         let (at_start, at_end) = (visible(start_ms), visible(end_ms));
         ensure(at_end.is_subset(&found), || {
-            format!("a scan of {db:?} missed {:?}", at_end.difference(&found).next())
+            format!(
+                "a scan of {db:?} missed {:?}",
+                at_end.difference(&found).next()
+            )
         })?;
         ensure(found.is_subset(&at_start), || {
-            format!("a scan of {db:?} made {:?} up", found.difference(&at_start).next())
+            format!(
+                "a scan of {db:?} made {:?} up",
+                found.difference(&at_start).next()
+            )
         })?;
         let size = self.handle.dbsize(db);
         Ok(ensure(size >= at_end.len() as u64, || {

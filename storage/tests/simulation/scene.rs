@@ -116,7 +116,9 @@ impl Scene {
             tally: RefCell::default(),
             is_stopping: Cell::new(false),
             is_closing: Cell::new(false),
-            tasks: (0..plan.client_count).map(|_| Rc::new(Cell::new(Task::None))).collect(),
+            tasks: (0..plan.client_count)
+                .map(|_| Rc::new(Cell::new(Task::None)))
+                .collect(),
             plan,
             journal: RefCell::default(),
             violation: RefCell::new(None),
@@ -162,13 +164,16 @@ impl Scene {
     /// The first client whose operation takes longer than `us`.
     pub(crate) fn overdue(&self, us: u64) -> Option<Violation> {
         let now_us = self.now_us();
-        self.tasks.iter().enumerate().find_map(|(number, task)| match task.get() {
-            Task::Operation(name, since_us) if now_us - since_us > us => {
-                let what = format!("client {number} waits since {since_us} us: {name}");
-                Some(Violation(what))
-            }
-            Task::None | Task::Operation(..) | Task::Ended => None,
-        })
+        self.tasks
+            .iter()
+            .enumerate()
+            .find_map(|(number, task)| match task.get() {
+                Task::Operation(name, since_us) if now_us - since_us > us => {
+                    let what = format!("client {number} waits since {since_us} us: {name}");
+                    Some(Violation(what))
+                }
+                Task::None | Task::Operation(..) | Task::Ended => None,
+            })
     }
 
     pub(crate) fn take_violation(&self) -> Result<(), Violation> {

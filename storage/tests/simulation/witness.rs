@@ -31,7 +31,13 @@ pub(crate) async fn observe(
         let start_ms = clock.unix_ms();
         let found = read(handle, &key).await;
         let found = found.map_err(|error| Violation(format!("{key:?} cannot be read: {error}")))?;
-        sightings.insert(key, Sighting { found, ms: (start_ms, clock.unix_ms()) });
+        sightings.insert(
+            key,
+            Sighting {
+                found,
+                ms: (start_ms, clock.unix_ms()),
+            },
+        );
     }
     Ok(sightings)
 }
@@ -53,7 +59,9 @@ async fn list(handle: &Handle, db: Db) -> Result<Vec<Key>, Violation> {
 
 /// The bytes that these versions take of segments, rounded up as the store rounds them.
 pub(crate) fn bytes_of<'a>(versions: impl Iterator<Item = (&'a Key, &'a Version)>) -> u64 {
-    versions.map(|((_, key), version)| version_bytes(key, version)).sum()
+    versions
+        .map(|((_, key), version)| version_bytes(key, version))
+        .sum()
 }
 
 fn version_bytes(key: &[u8], version: &Version) -> u64 {
