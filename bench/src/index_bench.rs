@@ -27,6 +27,9 @@ pub(crate) struct MemoryArguments {
         default_value = "1000000,10000000,11500000,13000000,15000000,17500000,20000000"
     )]
     counts: Vec<u32>,
+    /// Key counts, descending, to remove keys down to afterwards.
+    #[arg(long, value_delimiter = ',', default_value = "10000000")]
+    then_remove_to: Vec<u32>,
     /// Lookups of a round at each count.
     #[arg(long, default_value_t = 1_000_000)]
     lookups: u32,
@@ -86,6 +89,14 @@ impl Table {
             self.put(number, u64::from(number));
         }
         self.count = self.count.max(count);
+    }
+
+    fn shrink_to(&mut self, count: u32) {
+        for number in count..self.count {
+            let id = self.id(number);
+            self.index.lock(id).remove(id).expect("every key is there");
+        }
+        self.count = self.count.min(count);
     }
 
     /// Key numbers in an order that no prefetcher foresees.
@@ -158,29 +169,35 @@ fn least_ns(operations: usize, mut run: impl FnMut()) -> f64 {
 /// Prints a table of bytes per key and ns per lookup.
 pub(crate) fn memory(arguments: &MemoryArguments) -> std::io::Result<()> {
     let mut table = Table::new()?;
-    println!(
-        "| keys | B/key | buckets | overflow | directory | free | lookup ns | 32 at once ns |"
-    );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("| keys | B/key | buckets | overflow | directory | free | lookup | serial | by 32 |");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for count in &arguments.counts {
         table.grow_to(*count);
-        let bytes = table.index.bytes();
-        let keys = table.index.len();
-        let per_key = |bytes: u64| bytes as f64 / keys as f64;
-        let ids = table.ids(arguments.lookups);
-        println!(
-            "| {keys} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} | {:.0} |",
-            per_key(bytes.total),
-            per_key(bytes.buckets),
-            per_key(bytes.overflow),
-            per_key(bytes.directory),
-            per_key(bytes.free),
-            table.lookup_ns(&ids),
-            table.dependent_lookup_ns(&ids),
-            table.prefetched_lookup_ns(&ids),
-        );
+        print_memory_row(&table, arguments.lookups);
+    }
+    for count in &arguments.then_remove_to {
+        table.shrink_to(*count);
+        print_memory_row(&table, arguments.lookups);
     }
     Ok(())
+}
+
+fn print_memory_row(table: &Table, lookups: u32) {
+    let bytes = table.index.bytes();
+    let keys = table.index.len();
+    let per_key = |bytes: u64| bytes as f64 / keys as f64;
+    let ids = table.ids(lookups);
+    println!(
+        "| {keys} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} | {:.0} |",
+        per_key(bytes.total),
+        per_key(bytes.buckets),
+        per_key(bytes.overflow),
+        per_key(bytes.directory),
+        per_key(bytes.free),
+        table.lookup_ns(&ids),
+        table.dependent_lookup_ns(&ids),
+        table.prefetched_lookup_ns(&ids),
+    );
 }
 
 /// Prints ns per operation of each kind.
@@ -218,10 +235,7 @@ pub(crate) fn lookup(arguments: &LookupArguments) -> std::io::Result<()> {
     print("overwrite, hash included", overwrite_ns);
     let removed = (arguments.keys / 2).min(arguments.operations);
     let remove_ns = time_ns(removed as usize, || {
-        for number in 0..removed {
-            let id = table.id(number);
-            table.index.lock(id).remove(id).expect("every key is there");
-        }
+        table.shrink_to(arguments.keys - removed);
     });
     print("remove, hash and shrinking included", remove_ns);
     Ok(())

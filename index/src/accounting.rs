@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::bucket::{BUCKET_WORDS, NODE_WORDS};
+use crate::bucket::{BUCKET_WORDS, NODE_WORDS, NODES_RESERVED_ORDER};
 use crate::counters::Counters;
 use crate::entry::DATABASE_END;
 use crate::table::Index;
@@ -30,7 +30,6 @@ pub struct IndexBytes {
 #[derive(Default)]
 pub(crate) struct Usage {
     pub(crate) buckets: AtomicU64,
-    pub(crate) overflow_nodes: AtomicU64,
     pub(crate) directory_nodes: AtomicU64,
 }
 
@@ -63,8 +62,12 @@ impl Index {
         let count =
             |counter: &AtomicU64, bytes: usize| counter.load(Ordering::Relaxed) * bytes as u64;
         let bucket_bytes = count(&self.usage.buckets, BUCKET_WORDS * 4);
-        let overflow = count(&self.usage.overflow_nodes, NODE_WORDS * 4);
-        let directory = count(&self.usage.directory_nodes, NODE_WORDS * 4)
+        let directory_nodes = count(&self.usage.directory_nodes, NODE_WORDS * 4);
+        // Nodes are the directory's, or overflow, or the few that are never handed out.
+        let reserved = ((NODE_WORDS * 4) << NODES_RESERVED_ORDER) as u64;
+        let overflow = nodes.allocated.saturating_sub(directory_nodes + reserved);
+        let directory = directory_nodes
+            + reserved
             + buckets.bookkeeping
             + nodes.bookkeeping
             + self.fixed_bytes();

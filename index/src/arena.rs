@@ -1,11 +1,7 @@
 //! Hands out runs of `2^n` blocks and takes them back: a buddy allocator over one reservation.
 //!
-//! Owns which blocks are free, and what is taken from the system. Must never write to the first
-//! word of a free block: in the buckets' arena it is a lock that a late thread may still be
-//! looking at.
-//!
-//! Runs smaller than a piece (2 MiB) sit in linked lists through their own memory; whole pieces
-//! sit in ordered sets and are given back to the system.
+//! Owns what is taken from the system, and which pieces (2 MiB) are free. Must never prefer a
+//! higher piece to a lower one: so the upper pieces empty themselves and go back.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -13,61 +9,18 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use parking_lot::Mutex;
 
+use crate::budget::Budget;
 use crate::memory::{Memory, PIECE_BYTES};
+use crate::piece::Piece;
 
-/// Ends a free list.
-const NONE: u32 = u32::MAX;
 /// Orders of runs: up to 2^31 blocks.
 const ORDERS: usize = 32;
-/// Words of a free block's memory that link it; word 0 stays untouched.
-const NEXT: usize = 2;
-const PREVIOUS: usize = 3;
 /// Free pieces that stay with the index, so that a table that breathes around a piece's edge
 /// does not fault the same 2 MiB in over and over.
-const KEPT_PIECES_MAX: usize = 2;
-
-/// What may be taken from the system, shared by all arenas.
-pub(crate) struct Budget {
-    /// 0 = no bound.
-    bytes_max: AtomicU64,
-    used_bytes: AtomicU64,
-}
-
-impl Budget {
-    pub(crate) fn new(bytes_max: u64) -> Self {
-        Self {
-            bytes_max: AtomicU64::new(bytes_max),
-            used_bytes: AtomicU64::new(0),
-        }
-    }
-
-    pub(crate) fn bytes_max(&self) -> u64 {
-        self.bytes_max.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_bytes_max(&self, bytes: u64) {
-        self.bytes_max.store(bytes, Ordering::Relaxed);
-    }
-
-    /// Takes `bytes` whatever the bound.
-    pub(crate) fn charge(&self, bytes: u64) {
-        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn try_charge(&self, bytes: u64) -> bool {
-        let used = self.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let bytes_max = self.bytes_max();
-        let fits = bytes_max == 0 || used <= bytes_max;
-        if !fits {
-            self.refund(bytes);
-        }
-        fits
-    }
-
-    fn refund(&self, bytes: u64) {
-        self.used_bytes.fetch_sub(bytes, Ordering::Relaxed);
-    }
-}
+const KEPT_PIECES_MAX: usize = 1;
+/// An arena is sparse when more than this part of what is handed out is free, the kept and the
+/// last piece apart: less is not worth moving anything.
+const SPARSE_PART: u64 = 64;
 
 /// What an arena holds, in bytes.
 #[derive(Clone, Copy)]
@@ -78,127 +31,174 @@ pub(crate) struct ArenaBytes {
     pub(crate) huge: u64,
     /// The allocator's own tables.
     pub(crate) bookkeeping: u64,
+    /// Handed out.
+    pub(crate) allocated: u64,
 }
 
+/// An allocator of blocks of `WORDS` 32-bit words.
 pub(crate) struct Arena<const WORDS: usize> {
     memory: Memory<WORDS>,
-    /// Boxed, so that its lock shares no cache line with what readers read.
-    free: Box<Mutex<FreeBlocks>>,
+    /// Boxed, so that what writers change shares no cache line with what readers read.
+    inner: Box<Inner>,
+}
+
+struct Inner {
+    free: Mutex<FreeBlocks>,
+    /// Blocks handed out; changed under the lock.
+    allocated: AtomicU64,
+    /// Pieces whose memory is taken; changed under the lock.
+    backed: AtomicU64,
 }
 
 struct FreeBlocks {
-    /// First free run of each order below a piece's.
-    lists: [u32; ORDERS],
     /// Free runs of each order from a piece's upwards, none of their memory taken.
     whole: [BTreeSet<u32>; ORDERS],
     /// Free pieces whose memory is taken.
-    kept: Vec<u32>,
-    /// Per piece taken apart: one bit for each pair of buddies, set while exactly one is free.
-    pairs: Vec<Option<Box<[u64]>>>,
-    backed_pieces: u64,
+    kept: BTreeSet<u32>,
+    /// The pieces taken apart, by number.
+    pieces: Vec<Option<Piece>>,
+    /// For each order: no piece below this number has a free run that large.
+    lowest: [usize; ORDERS],
 }
 
 impl<const WORDS: usize> Arena<WORDS> {
     /// The order of a run that fills a piece.
-    pub(crate) const PIECE_ORDER: u32 = (PIECE_BYTES / (WORDS * 4)).ilog2();
-    const PIECE_BLOCKS: u32 = 1 << Self::PIECE_ORDER;
-    /// Bytes of one piece's pair bits: a bit a block.
-    const PAIRS_BYTES: u64 = Self::PIECE_BLOCKS as u64 / 8;
-    /// What a piece costs: its pair bits are counted even while it is in one run and has none.
-    const PIECE_COST_BYTES: u64 = PIECE_BYTES as u64 + Self::PAIRS_BYTES;
+    const PIECE_ORDER: u32 = (PIECE_BYTES / (WORDS * 4)).ilog2();
+    const TABLE_BYTES: u64 = Piece::table_bytes(Self::PIECE_ORDER);
+    /// What a piece costs: its table is counted even while it is in one run and has none.
+    const PIECE_COST_BYTES: u64 = PIECE_BYTES as u64 + Self::TABLE_BYTES;
 
     pub(crate) fn new() -> io::Result<Self> {
         let memory = Memory::reserve()?;
         let mut free = FreeBlocks {
-            lists: [NONE; ORDERS],
             whole: std::array::from_fn(|_| BTreeSet::new()),
-            kept: Vec::with_capacity(KEPT_PIECES_MAX),
-            pairs: Vec::new(),
-            backed_pieces: 0,
+            kept: BTreeSet::new(),
+            pieces: Vec::new(),
+            lowest: [0; ORDERS],
         };
         free.whole[memory.blocks().ilog2() as usize].insert(0);
-        Ok(Self {
-            memory,
-            free: Box::new(Mutex::new(free)),
-        })
+        let inner = Box::new(Inner {
+            free: Mutex::new(free),
+            allocated: AtomicU64::new(0),
+            backed: AtomicU64::new(0),
+        });
+        Ok(Self { memory, inner })
     }
 
     pub(crate) fn memory(&self) -> &Memory<WORDS> {
         &self.memory
     }
 
-    /// A run of `2^order` blocks, aligned to its size; `None` when the bound or the reservation
-    /// is reached. The contents are whatever was left there.
+    /// A run of `2^order` blocks, aligned to its size, in the lowest piece that has one; `None`
+    /// when the bound or the reservation is reached. The contents are whatever was left there.
     pub(crate) fn allocate(&self, order: u32, budget: &Budget) -> Option<u32> {
-        let mut free = self.free.lock();
+        let mut free = self.inner.free.lock();
         let block = match order.cmp(&Self::PIECE_ORDER) {
             std::cmp::Ordering::Less => self.take_run(&mut free, order, budget),
-            std::cmp::Ordering::Equal => Self::take_piece(&mut free, budget),
-            std::cmp::Ordering::Greater => Self::take_pieces(&mut free, order, budget),
-        };
+            std::cmp::Ordering::Equal => self.take_piece(&mut free, budget),
+            std::cmp::Ordering::Greater => self.take_pieces(&mut free, order, budget),
+        }?;
+        self.inner
+            .allocated
+            .fetch_add(1 << order, Ordering::Relaxed);
         // Whoever reads what the caller is about to write here, through a stale number, must also
-        // see that the table had let go of it (see `Index::locate`).
+        // see that the table had let go of it (see `Index::locate_low`).
         fence(Ordering::Release);
-        block
+        Some(block)
     }
 
     /// Takes back a run that `allocate` returned.
     pub(crate) fn free(&self, block: u32, order: u32, budget: &Budget) {
-        let mut free = self.free.lock();
+        let mut free = self.inner.free.lock();
+        // The same for what is written here: the links of free runs.
         fence(Ordering::Release);
-        let (block, order) = self.join(&mut free, block, order);
-        if order < Self::PIECE_ORDER {
-            self.push(&mut free, block, order);
-            free.set_pair(Self::pair(block, order), true);
-        } else if order == Self::PIECE_ORDER && free.kept.len() < KEPT_PIECES_MAX {
-            free.kept.push(block);
-        } else {
-            self.give_back(&mut free, block, order, budget);
+        self.inner
+            .allocated
+            .fetch_sub(1 << order, Ordering::Relaxed);
+        match order.cmp(&Self::PIECE_ORDER) {
+            std::cmp::Ordering::Less => self.put_run(&mut free, block, order, budget),
+            std::cmp::Ordering::Equal => self.put_piece(&mut free, block, budget),
+            std::cmp::Ordering::Greater => self.put_pieces(&mut free, block, order, budget),
         }
     }
 
     pub(crate) fn bytes(&self) -> ArenaBytes {
-        let free = self.free.lock();
-        let pieces_bytes = free.backed_pieces * PIECE_BYTES as u64;
+        let pieces = self.inner.backed.load(Ordering::Relaxed);
+        let huge = if self.memory.huge_pages() {
+            pieces * PIECE_BYTES as u64
+        } else {
+            0
+        };
         ArenaBytes {
-            backed: free.backed_pieces * Self::PIECE_COST_BYTES,
-            huge: if self.memory.huge_pages() {
-                pieces_bytes
-            } else {
-                0
-            },
-            bookkeeping: free.backed_pieces * Self::PAIRS_BYTES,
+            backed: pieces * Self::PIECE_COST_BYTES,
+            huge,
+            bookkeeping: pieces * Self::TABLE_BYTES,
+            allocated: self.inner.allocated.load(Ordering::Relaxed) * (WORDS as u64 * 4),
         }
     }
 
+    /// Where an arena much of which is free would end if it were not, with some room to spare;
+    /// `None` where it is not sparse.
+    pub(crate) fn sparse_above(&self) -> Option<u32> {
+        let allocated = self.inner.allocated.load(Ordering::Relaxed);
+        let backed = self.inner.backed.load(Ordering::Relaxed) << Self::PIECE_ORDER;
+        let dense = allocated + allocated / SPARSE_PART;
+        // The last piece may be hardly used.
+        let least = dense + ((KEPT_PIECES_MAX as u64 + 1) << Self::PIECE_ORDER);
+        (backed > least).then_some(dense as u32)
+    }
+
     fn take_run(&self, free: &mut FreeBlocks, order: u32, budget: &Budget) -> Option<u32> {
-        let listed = (order..Self::PIECE_ORDER).find(|&o| free.lists[o as usize] != NONE);
-        let (block, mut have) = if let Some(found) = listed {
-            let block = free.lists[found as usize];
-            self.unlink(free, block, found);
-            (block, found)
+        let (number, block, mut have) = if let Some(number) = free.lowest_with(order) {
+            let piece = free.piece(number);
+            let have = piece.fitting(order).expect("the piece has such a run");
+            (number, piece.pop(&self.memory, have), have)
         } else {
-            let piece = Self::take_piece(free, budget)?;
-            Self::map_pairs(free, piece);
-            (piece, Self::PIECE_ORDER)
+            let block = self.take_piece(free, budget)?;
+            (
+                free.take_apart(block, Self::PIECE_ORDER),
+                block,
+                Self::PIECE_ORDER,
+            )
         };
         while have > order {
             have -= 1;
-            let upper = block + (1 << have);
-            self.push(free, upper, have);
-            free.set_pair(Self::pair(upper, have), true);
+            free.piece(number)
+                .push(&self.memory, block + (1 << have), have);
         }
         Some(block)
     }
 
-    fn take_piece(free: &mut FreeBlocks, budget: &Budget) -> Option<u32> {
-        free.kept
-            .pop()
-            .or_else(|| Self::take_pieces(free, Self::PIECE_ORDER, budget))
+    fn put_run(&self, free: &mut FreeBlocks, block: u32, order: u32, budget: &Budget) {
+        let number = (block >> Self::PIECE_ORDER) as usize;
+        let piece = free.piece(number);
+        let (block, order) = piece.join(&self.memory, block, order);
+        if order == Self::PIECE_ORDER {
+            free.pieces[number] = None;
+            self.put_piece(free, block, budget);
+            return;
+        }
+        piece.push(&self.memory, block, order);
+        for lowest in &mut free.lowest[..=order as usize] {
+            *lowest = number.min(*lowest);
+        }
     }
 
-    /// A run of whole pieces, the lowest that fits, so that the upper ones may go back.
-    fn take_pieces(free: &mut FreeBlocks, order: u32, budget: &Budget) -> Option<u32> {
+    fn take_piece(&self, free: &mut FreeBlocks, budget: &Budget) -> Option<u32> {
+        let kept = free.kept.pop_first();
+        kept.or_else(|| self.take_pieces(free, Self::PIECE_ORDER, budget))
+    }
+
+    /// Keeps the lowest free pieces and gives the others back.
+    fn put_piece(&self, free: &mut FreeBlocks, block: u32, budget: &Budget) {
+        free.kept.insert(block);
+        if free.kept.len() > KEPT_PIECES_MAX {
+            let highest = free.kept.pop_last().expect("just seen not to be empty");
+            self.put_pieces(free, highest, Self::PIECE_ORDER, budget);
+        }
+    }
+
+    fn take_pieces(&self, free: &mut FreeBlocks, order: u32, budget: &Budget) -> Option<u32> {
         let found = (order as usize..ORDERS).find(|&o| !free.whole[o].is_empty())?;
         let pieces = 1_u64 << (order - Self::PIECE_ORDER);
         if !budget.try_charge(pieces * Self::PIECE_COST_BYTES) {
@@ -210,101 +210,64 @@ impl<const WORDS: usize> Arena<WORDS> {
         for half in order as usize..found {
             free.whole[half].insert(block + (1 << half));
         }
-        free.backed_pieces += pieces;
+        self.inner.backed.fetch_add(pieces, Ordering::Relaxed);
         Some(block)
     }
 
-    /// Joins a run being freed with its free buddies, up to a piece.
-    fn join(&self, free: &mut FreeBlocks, mut block: u32, mut order: u32) -> (u32, u32) {
-        while order < Self::PIECE_ORDER {
-            let pair = Self::pair(block, order);
-            if !free.pair_is_set(pair) {
-                break;
-            }
-            self.unlink(free, block ^ (1 << order), order);
-            block &= !(1 << order);
-            order += 1;
-        }
-        (block, order)
-    }
-
-    fn give_back(&self, free: &mut FreeBlocks, block: u32, order: u32, budget: &Budget) {
+    fn put_pieces(&self, free: &mut FreeBlocks, block: u32, order: u32, budget: &Budget) {
         let pieces = 1_u64 << (order - Self::PIECE_ORDER);
         self.memory.release(block, 1 << order);
         budget.refund(pieces * Self::PIECE_COST_BYTES);
-        free.backed_pieces -= pieces;
-        if let Some(pairs) = free.pairs.get_mut((block >> Self::PIECE_ORDER) as usize) {
-            *pairs = None;
-        }
-        let (mut block, mut order) = (block, order as usize);
-        while order + 1 < ORDERS && free.whole[order].remove(&(block ^ (1 << order))) {
-            block &= !(1 << order);
-            order += 1;
-        }
-        free.whole[order].insert(block);
-    }
-
-    fn map_pairs(free: &mut FreeBlocks, block: u32) {
-        let piece = (block >> Self::PIECE_ORDER) as usize;
-        if free.pairs.len() <= piece {
-            free.pairs.resize(piece + 1, None);
-        }
-        let words = (Self::PAIRS_BYTES / 8) as usize;
-        free.pairs[piece].get_or_insert_with(|| vec![0; words].into_boxed_slice());
-    }
-
-    /// Where the bit of `block` and its buddy stands: which piece, which bit. A piece of `2^p`
-    /// blocks has `2^(p-1)` pairs of order 0, half as many of order 1, and so on.
-    fn pair(block: u32, order: u32) -> (usize, u32) {
-        let piece = (block >> Self::PIECE_ORDER) as usize;
-        let within = (block & (Self::PIECE_BLOCKS - 1)) >> (order + 1);
-        let before = Self::PIECE_BLOCKS - (Self::PIECE_BLOCKS >> order);
-        (piece, before + within)
-    }
-
-    fn push(&self, free: &mut FreeBlocks, block: u32, order: u32) {
-        let next = std::mem::replace(&mut free.lists[order as usize], block);
-        let words = self.memory.block(block);
-        words[NEXT].store(next, Ordering::Relaxed);
-        words[PREVIOUS].store(NONE, Ordering::Relaxed);
-        if next != NONE {
-            self.memory.block(next)[PREVIOUS].store(block, Ordering::Relaxed);
-        }
-    }
-
-    fn unlink(&self, free: &mut FreeBlocks, block: u32, order: u32) {
-        let words = self.memory.block(block);
-        let next = words[NEXT].load(Ordering::Relaxed);
-        let previous = words[PREVIOUS].load(Ordering::Relaxed);
-        if next != NONE {
-            self.memory.block(next)[PREVIOUS].store(previous, Ordering::Relaxed);
-        }
-        if previous == NONE {
-            free.lists[order as usize] = next;
-        } else {
-            self.memory.block(previous)[NEXT].store(next, Ordering::Relaxed);
-        }
-        free.set_pair(Self::pair(block, order), false);
+        self.inner.backed.fetch_sub(pieces, Ordering::Relaxed);
+        free.put_whole(block, order as usize);
     }
 }
 
 impl FreeBlocks {
-    fn pair_is_set(&self, (piece, bit): (usize, u32)) -> bool {
-        self.pair_bits(piece)[bit as usize / 64] >> (bit % 64) & 1 == 1
+    /// The lowest piece that has a free run of order `order` or a larger one.
+    fn lowest_with(&mut self, order: u32) -> Option<usize> {
+        let has_run = |piece: &Option<Piece>| {
+            piece
+                .as_ref()
+                .is_some_and(|piece| piece.fitting(order).is_some())
+        };
+        let from = self.lowest[order as usize];
+        let found = self
+            .pieces
+            .iter()
+            .skip(from)
+            .position(has_run)
+            .map(|skipped| from + skipped);
+        self.lowest[order as usize] = found.unwrap_or(self.pieces.len());
+        found
     }
 
-    fn set_pair(&mut self, (piece, bit): (usize, u32), value: bool) {
-        let bits = self.pairs[piece]
-            .as_deref_mut()
-            .expect("a piece taken apart has pair bits");
-        let word = &mut bits[bit as usize / 64];
-        *word = *word & !(1 << (bit % 64)) | u64::from(value) << (bit % 64);
+    fn piece(&mut self, number: usize) -> &mut Piece {
+        self.pieces[number]
+            .as_mut()
+            .expect("a run's piece is taken apart")
     }
 
-    fn pair_bits(&self, piece: usize) -> &[u64] {
-        self.pairs[piece]
-            .as_deref()
-            .expect("a piece taken apart has pair bits")
+    /// Makes a piece one that is handed out in parts; answers its number.
+    fn take_apart(&mut self, block: u32, order: u32) -> usize {
+        let number = (block >> order) as usize;
+        if self.pieces.len() <= number {
+            self.pieces.resize_with(number + 1, || None);
+        }
+        self.pieces[number] = Some(Piece::new(order));
+        for lowest in &mut self.lowest {
+            *lowest = number.min(*lowest);
+        }
+        number
+    }
+
+    /// Adds a run of whole pieces, joined with its buddies.
+    fn put_whole(&mut self, mut block: u32, mut order: usize) {
+        while order + 1 < ORDERS && self.whole[order].remove(&(block ^ (1 << order))) {
+            block &= !(1 << order);
+            order += 1;
+        }
+        self.whole[order].insert(block);
     }
 }
 
@@ -351,15 +314,8 @@ mod tests {
             arena.free(block, order, &budget);
         }
         assert!(arena.bytes().backed <= KEPT_PIECES_MAX as u64 * Small::PIECE_COST_BYTES);
-        assert_eq!(
-            budget.used_bytes.load(Ordering::Relaxed),
-            arena.bytes().backed
-        );
-        let free = arena.free.lock();
-        assert!(
-            free.lists.iter().all(|list| *list == NONE),
-            "all runs joined to pieces"
-        );
+        assert_eq!(budget.used_bytes(), arena.bytes().backed);
+        assert_eq!(arena.bytes().allocated, 0);
     }
 
     #[test]
@@ -402,15 +358,34 @@ mod tests {
             assert_eq!(block % (1 << order), 0);
             arena.free(block, order, &budget);
         }
-        let kept = arena
-            .free
-            .lock()
-            .kept
-            .pop()
-            .expect("one piece was freed alone");
-        arena.give_back(&mut arena.free.lock(), kept, Small::PIECE_ORDER, &budget);
-        let whole = &arena.free.lock().whole;
-        assert_eq!(whole.iter().map(BTreeSet::len).sum::<usize>(), 1);
-        assert_eq!(budget.used_bytes.load(Ordering::Relaxed), 0);
+        let mut free = arena.inner.free.lock();
+        let kept = free.kept.pop_first().expect("one piece was freed alone");
+        arena.put_pieces(&mut free, kept, Small::PIECE_ORDER, &budget);
+        assert_eq!(free.whole.iter().map(BTreeSet::len).sum::<usize>(), 1);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn the_lowest_piece_with_room_is_used_first() {
+        let (arena, budget) = (arena(), Budget::new(0));
+        let blocks: Vec<u32> = (0..9 << Small::PIECE_ORDER)
+            .map(|_| arena.allocate(0, &budget).unwrap())
+            .collect();
+        assert_eq!(arena.sparse_above(), None);
+        let odd: Vec<u32> = blocks
+            .iter()
+            .copied()
+            .filter(|block| block % 2 == 1)
+            .collect();
+        for block in &odd {
+            arena.free(*block, 0, &budget);
+        }
+        let dense = arena.sparse_above().expect("half of it is free");
+        assert!((9 << Small::PIECE_ORDER) / 2 < dense && dense < 6 << Small::PIECE_ORDER);
+        for block in &odd {
+            let piece = arena.allocate(0, &budget).unwrap() >> Small::PIECE_ORDER;
+            assert_eq!(piece, block >> Small::PIECE_ORDER);
+        }
     }
 }

@@ -294,6 +294,28 @@ impl<'a> Chain<'a> {
         self.clear();
     }
 
+    /// Moves what is in nodes from `above` on to nodes that `lower` answers, as long as it answers
+    /// any; adds the nodes left to `moved`.
+    pub(crate) fn move_nodes(self, above: u32, moved: &mut Nodes, lower: impl Fn() -> Option<u32>) {
+        let mut part = Part::of_bucket(self.bucket);
+        while let Some(next) = part.next(part.link()) {
+            let before = part;
+            let node = self.nodes.block(next);
+            part = Part::of_node(node);
+            if next < above {
+                continue;
+            }
+            let Some(lower) = lower() else { return };
+            let target = self.nodes.block(lower);
+            for (from, to) in node.iter().zip(target) {
+                to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+            }
+            part = Part::of_node(target);
+            before.set_link(lower);
+            moved.push(next);
+        }
+    }
+
     /// Makes the chain empty, whatever was there.
     pub(crate) fn clear(self) {
         Part::of_bucket(self.bucket).set_link(0);
@@ -393,6 +415,26 @@ mod tests {
             assert_eq!((entries.len(), nodes.len(), spares.len()), (14, 3, 29));
             assert!(chain.find_locked(packed(0).0).is_none());
             assert_eq!(chain.room(), BUCKET_SLOTS);
+        });
+    }
+
+    #[test]
+    fn high_nodes_move_low_and_keep_their_entries() {
+        check(14, |chain, spares| {
+            // The chain's nodes are 39, 38 and 37.
+            let lower = std::cell::Cell::new(50);
+            let next_lower = || (lower.get() < 52).then(|| lower.replace(lower.get() + 1));
+            let mut moved = Nodes::new();
+            chain.move_nodes(38, &mut moved, next_lower);
+            assert_eq!(moved.as_slice(), [39, 38]);
+            let mut entries = Entries::new();
+            assert!(chain.copy(&mut entries, || true));
+            let expected: Entries = (0..14).map(|number| packed(number).1).collect();
+            assert_eq!(entries, expected);
+            let (mut drained, mut nodes) = (Entries::new(), Nodes::new());
+            chain.drain(&mut drained, &mut nodes);
+            assert_eq!(nodes.as_slice(), [50, 51, 37]);
+            assert_eq!(spares.len(), 29);
         });
     }
 

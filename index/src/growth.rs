@@ -10,11 +10,11 @@ use crate::region::{BUCKETS_MAX, Place, Region, State, TierSlot, parent_of};
 use crate::table::{Index, IndexFull};
 
 /// Entries for every ten buckets above which a region grows: six slots a bucket, filled to
-/// 105 %. `docs/index.md` has the measured trade of bytes against buckets visited.
-const ENTRIES_PER_TEN_BUCKETS: u64 = 63;
-/// A region shrinks when it would still not grow with this many 64ths of its buckets, so
-/// that a key that comes and goes does not split and merge the same bucket over and over.
-const SHRINK_SIXTY_FOURTHS: u64 = 63;
+/// 110 %. `docs/index.md` has the measured trade of bytes against buckets visited.
+const ENTRIES_PER_TEN_BUCKETS: u64 = 66;
+/// A region shrinks when it would still not grow with one bucket and this part of its buckets less,
+/// so that a key that comes and goes does not split and merge the same bucket over and over.
+const SHRINK_PART: u64 = 128;
 
 /// Overflow nodes that a merge may need beyond those of the two buckets: the six slots that go.
 const MERGE_NODES: usize = 6_usize.div_ceil(NODE_SLOTS);
@@ -33,7 +33,7 @@ fn step_due(entries: u64, buckets: u32, buckets_min: u32) -> Step {
     if entries > full && buckets < u64::from(BUCKETS_MAX) {
         Step::Grow
     } else if buckets > u64::from(buckets_min)
-        && entries + ENTRIES_PER_TEN_BUCKETS < full * SHRINK_SIXTY_FOURTHS / 64
+        && entries + ENTRIES_PER_TEN_BUCKETS < full - full / SHRINK_PART
     {
         Step::Shrink
     } else {
@@ -42,10 +42,17 @@ fn step_due(entries: u64, buckets: u32, buckets_min: u32) -> Step {
 }
 
 impl Index {
-    /// Brings a partition one step nearer to its right size. The caller holds no bucket's lock.
-    pub(crate) fn step(&self, partition: u16) {
+    /// Brings a region one step nearer to its right size, and its overflow nodes nearer together
+    /// where they lie scattered. The caller holds no bucket's lock.
+    ///
+    /// `freed`: the operation gave nodes back. Others do not look how scattered nodes are, which
+    /// all threads write to.
+    pub(crate) fn step(&self, partition: u16, freed: bool) {
         let region = self.region(partition);
-        if self.due(region) == Step::Stay || region.stepping.swap(1, Ordering::Acquire) == 1 {
+        let sparse_above = freed.then(|| self.nodes.sparse_above()).flatten();
+        if self.due(region) == Step::Stay && sparse_above.is_none()
+            || region.stepping.swap(1, Ordering::Acquire) == 1
+        {
             return;
         }
         // Asked again: only now can nobody else change the number of buckets.
@@ -54,6 +61,9 @@ impl Index {
             Step::Grow => drop(self.grow(region)),
             Step::Shrink => self.shrink(region),
             Step::Stay => {}
+        }
+        if let Some(above) = sparse_above {
+            self.compact(region, above);
         }
         region.stepping.store(0, Ordering::Release);
     }
@@ -239,7 +249,7 @@ impl Index {
         }
     }
 
-    fn block_at(&self, region: &Region, place: Place) -> u32 {
+    pub(crate) fn block_at(&self, region: &Region, place: Place) -> u32 {
         self.chunk_word(region, place).load(Ordering::Relaxed) + place.offset
     }
 
@@ -250,17 +260,18 @@ impl Index {
                 .nodes
                 .allocate(0, &self.budget)
                 .ok_or_else(|| self.full())?;
-            self.usage.overflow_nodes.fetch_add(1, Ordering::Relaxed);
             spares.push(node);
         }
         Ok(())
     }
 
-    pub(crate) fn free_nodes(&self, spares: &mut Nodes) {
+    /// Gives nodes back; false where there are none.
+    pub(crate) fn free_nodes(&self, spares: &mut Nodes) -> bool {
+        let any = !spares.is_empty();
         for node in spares.drain(..) {
-            self.usage.overflow_nodes.fetch_sub(1, Ordering::Relaxed);
             self.nodes.free(node, 0, &self.budget);
         }
+        any
     }
 
     pub(crate) fn full(&self) -> IndexFull {

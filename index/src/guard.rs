@@ -134,9 +134,9 @@ impl Drop for BucketLock<'_> {
     fn drop(&mut self) {
         self.holding.unlock(&self.held);
         let index = self.holding.index;
-        index.free_nodes(&mut self.holding.spares);
+        let freed = index.free_nodes(&mut self.holding.spares);
         if self.held.resized {
-            index.step(self.held.partition);
+            index.step(self.held.partition, freed);
         }
     }
 }
@@ -201,9 +201,9 @@ impl Drop for BucketLocks<'_> {
             self.holding.unlock(held);
         }
         let index = self.holding.index;
-        index.free_nodes(&mut self.holding.spares);
+        let freed = index.free_nodes(&mut self.holding.spares);
         for held in self.held.iter().filter(|held| held.resized) {
-            index.step(held.partition);
+            index.step(held.partition, freed);
         }
     }
 }

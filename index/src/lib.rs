@@ -23,6 +23,8 @@
 mod accounting;
 mod arena;
 mod bucket;
+mod budget;
+mod compaction;
 mod counters;
 mod entry;
 mod growth;
@@ -30,6 +32,7 @@ mod guard;
 mod identity;
 mod lock;
 mod memory;
+mod piece;
 mod region;
 mod scan;
 mod table;

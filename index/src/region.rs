@@ -42,6 +42,9 @@ pub(crate) struct Region {
     pub(crate) entries: AtomicU64,
     /// 1 while a thread grows or shrinks this region.
     pub(crate) stepping: AtomicU32,
+    /// The bucket whose overflow nodes are moved next while they lie scattered; changed by the
+    /// thread that steps.
+    pub(crate) hand: AtomicU32,
 }
 
 const _: () = assert!(std::mem::offset_of!(Region, entries) == 64);
@@ -54,6 +57,7 @@ impl Region {
             beyond: AtomicU32::new(0),
             entries: AtomicU64::new(0),
             stepping: AtomicU32::new(0),
+            hand: AtomicU32::new(0),
         }
     }
 }

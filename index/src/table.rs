@@ -6,8 +6,9 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use crate::accounting::Usage;
-use crate::arena::{Arena, Budget};
+use crate::arena::Arena;
 use crate::bucket::{BUCKET_WORDS, Chain, Found, LOCK, NODE_WORDS, NODES_RESERVED_ORDER, Slot};
+use crate::budget::Budget;
 use crate::counters::Counters;
 use crate::entry::{Entry, Packed, REFERENCED};
 use crate::identity::Identity;

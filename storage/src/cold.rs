@@ -1,8 +1,8 @@
 //! The cold log: where the cleaner puts what survives.
 //!
-//! Only the cleaner appends, so there is nothing to publish to anybody: a record counts once its index
-//! entry points to it. A cold segment opens at the durable LSN of that moment (design rule 5), takes
-//! records of any older LSN, and becomes a possible victim once all of it is durable.
+//! Only the cleaner appends, so there is nothing to publish to anybody: a record counts once its
+//! index entry points to it. A cold segment opens at the durable LSN of that moment (design rule
+//! 5), takes records of any older LSN, and becomes a possible victim once all of it is durable.
 
 use std::sync::Arc;
 
@@ -235,7 +235,8 @@ impl ColdLog {
         }
     }
 
-    /// A segment is wholly written and durable: it may become a victim, and its image may serve another.
+    /// A segment is wholly written and durable: it may become a victim, and its image may serve
+    /// another.
     pub(crate) fn complete(&self, job: &ColdJob) {
         let life = self.segments.get(job.segment);
         life.set_buffer(None);

@@ -1,10 +1,11 @@
 //! Databases: which internal database each of Redis's numbers means at the moment.
 //!
-//! Records carry an internal id that is never reused. FLUSHDB, FLUSHALL and SWAPDB write one small map
-//! record and change the map here, so they take the same time whatever the database holds (design rule
-//! 13). Index entries have five bits for the database: a handle, reused once a dead database's entries
-//! were swept. Whoever publishes checks under its bucket locks that the id it resolved is still in the
-//! map; if not, a flush came in between, and its write is ordered before the flush.
+//! Records carry an internal id that is never reused. FLUSHDB, FLUSHALL and SWAPDB write one small
+//! map record and change the map here, so they take the same time whatever the database holds
+//! (design rule 13). Index entries have five bits for the database: a handle, reused once a dead
+//! database's entries were swept. Whoever publishes checks under its bucket locks that the id it
+//! resolved is still in the map; if not, a flush came in between, and its write is ordered before
+//! the flush.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Threads: a `Handle` and all its reads and writes stay on one worker; `Store`, `Log`, `Index` and
-//! the tables are shared. Operations on a device end in callbacks on the worker that submitted them.
-//! The rules that hold all this together are those of `docs/architecture.md`.
+//! the tables are shared. Operations on a device end in callbacks on the worker that submitted
+//! them. The rules that hold all this together are those of `docs/architecture.md`.
 //!
 //! Owns everything on the device. Must never know a socket, RESP or a command.
 

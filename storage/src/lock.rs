@@ -1,9 +1,9 @@
 //! Key locks: async, shared or exclusive, in a striped table.
 //!
-//! A read-modify-write holds its key's stripe from its read to its write. Blind writes take no lock:
-//! under their bucket locks they only look whether anybody holds or wants the stripe, and wait as a
-//! holder if so. Several stripes are taken in ascending order. The table also keeps, a stripe, the
-//! last LSN published under it (design rule 11).
+//! A read-modify-write holds its key's stripe from its read to its write. Blind writes take no
+//! lock: under their bucket locks they only look whether anybody holds or wants the stripe, and
+//! wait as a holder if so. Several stripes are taken in ascending order. The table also keeps, a
+//! stripe, the last LSN published under it (design rule 11).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};

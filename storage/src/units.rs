@@ -108,18 +108,19 @@ impl DatabaseId {
     }
 }
 
-/// Which collection a page belongs to: the LSN of the record that created it.
+/// Which collection a page belongs to: a number that is never used twice, made of the start of the
+/// store and a count within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CollectionId(Lsn);
+pub struct CollectionId(u64);
 
 impl CollectionId {
-    /// The collection that the record at `lsn` created.
-    pub const fn new(lsn: Lsn) -> Self {
-        Self(lsn)
+    /// The collection with this number.
+    pub const fn new(number: u64) -> Self {
+        Self(number)
     }
 
-    /// Where it was created.
-    pub const fn lsn(self) -> Lsn {
+    /// The number.
+    pub const fn get(self) -> u64 {
         self.0
     }
 }

@@ -1,7 +1,8 @@
 //! A worker's own part of the store: its channels to the devices and its reads in flight.
 //!
 //! Also runs what the log wants done on a ring: the writes of full units and the rounds of group
-//! commit. Operations end in callbacks on the worker that submitted them, so no task waits for them.
+//! commit. Operations end in callbacks on the worker that submitted them, so no task waits for
+//! them.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -159,7 +160,8 @@ impl Worker {
         self.advance_round();
     }
 
-    /// Makes the log durable up to `lsn` soon: runs a round, or lets the one under way start another.
+    /// Makes the log durable up to `lsn` soon: runs a round, or lets the one under way start
+    /// another.
     pub(crate) fn request_durable(self: &Rc<Self>, lsn: Lsn) {
         if self.log().want_durable(lsn) {
             self.run_round();

@@ -1,5 +1,5 @@
-//! The store on a real file: what is written is read, in memory and from the device, across the sizes
-//! at which values change their form.
+//! The store on a real file: what is written is read, in memory and from the device, across the
+//! sizes at which values change their form.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 

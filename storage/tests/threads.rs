@@ -1,5 +1,6 @@
-//! Several workers on real threads over one small store: every value read is whole and its own key's,
-//! and no locked increment is lost, while segments are sealed, cleaned and reused underneath.
+//! Several workers on real threads over one small store: every value read is whole and its own
+//! key's, and no locked increment is lost, while segments are sealed, cleaned and reused
+//! underneath.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
@@ -127,7 +128,7 @@ fn threads_see_whole_values_and_lose_no_increment() {
                 let handle = store.attach(WORKERS).unwrap();
                 tokio::task::spawn_local(Store::run_background(handle));
                 stopped.await.unwrap();
-            })
+            });
         }
     });
     let threads: Vec<_> = (0..WORKERS)

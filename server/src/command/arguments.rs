@@ -321,10 +321,10 @@ mod tests {
             "expire",
             "(key:key) (seconds:integer) ((NX)|(XX)|(GT)|(LT))?",
         );
-        check(
-            "getex",
-            "(key:key) ((EXseconds:integer)|(PXmilliseconds:integer)|(EXATunix-time-seconds:unix-time)|(PXATunix-time-milliseconds:unix-time)|(PERSIST))?",
-        );
+        let expiry = "((EXseconds:integer)|(PXmilliseconds:integer)\
+                      |(EXATunix-time-seconds:unix-time)|(PXATunix-time-milliseconds:unix-time)\
+                      |(PERSIST))?";
+        check("getex", &format!("(key:key) {expiry}"));
         check("swapdb", "(index1:integer) (index2:integer)");
         check("flushall", "((ASYNC)|(SYNC))?");
     }

@@ -74,7 +74,7 @@ pub fn debug(cx: Cx, args: Args) -> Pending {
             (b"protocol", [kind]) => protocol(kind, &mut reply)?,
             (b"stringmatch-len", [len, pattern]) => {
                 let len = parse_i64(len).ok_or(CommandError::NotInteger)?;
-                // Redis matches a text of this many letters in one go: bounded here to a turn's work
+                // bounded: the match runs in one go
                 let text = vec![b'a'; len.clamp(0, 1 << 20).unsigned_abs() as usize];
                 let is_match = crate::keyspace::is_match(pattern, &text);
                 reply.integer(i64::from(is_match));

@@ -12,8 +12,8 @@ use super::string_value::{encoding_of, expect_string, integer};
 use crate::command::{Attempt, CommandError, Cx, Pending};
 use crate::resp::{Args, ReplyBuf};
 
-/// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`, where nothing has to
-/// be waited for.
+/// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`, where nothing has
+/// to be waited for.
 pub fn try_set(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
     if args.len() == 3 {
         return overwrite(cx, args, &args[2], None, reply);
@@ -76,6 +76,10 @@ async fn set_by_old_value(
     if options.answers_old {
         old = expect_string(old)?;
         cx.count_lookup(old.is_some());
+    }
+    if let Some(old) = old.as_mut().filter(|_| options.answers_old) {
+        // the pages of a large value go with it: they are held before it is replaced
+        old.pin(0..old.len()).await?;
     }
     let is_allowed = options.allow(old.is_some());
     if is_allowed {

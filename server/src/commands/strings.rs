@@ -14,8 +14,6 @@ use crate::resp::{Args, ReplyBuf};
 /// Keys of an MGET whose lookups are held without a heap allocation.
 const LOOKUPS_INLINE: usize = 8;
 
-type Lookups = SmallVec<[Lookup; LOOKUPS_INLINE]>;
-
 /// `GET key`
 pub fn answer_get(
     _: &Cx,
@@ -51,10 +49,12 @@ pub fn getdel(cx: Cx, args: Args) -> Pending {
         cx.count_lookup(found.is_some());
         let mut reply = cx.reply();
         if let Some(value) = found {
+            reply.snapshot(value);
+            // the pages of a large value go with its key: they are held before it goes
+            reply.pin_values().await?;
             let mut batch = WriteBatch::new();
             batch.remove(cx.db(), args[1].clone());
             cx.store.commit_locked(&locks, batch).await?;
-            reply.snapshot(value);
         } else {
             reply.null();
         }
@@ -71,10 +71,11 @@ pub fn getex(cx: Cx, args: Args) -> Pending {
         let found = expect_string(found)?;
         cx.count_lookup(found.is_some());
         let mut reply = cx.reply();
-        let Some(value) = found else {
+        let Some(mut value) = found else {
             reply.null();
             return Ok(reply);
         };
+        value.pin(0..value.len()).await?;
         match next_life(&cx, &options, &value)? {
             NextLife::Same => {}
             NextLife::Over => {
@@ -115,13 +116,11 @@ fn next_life(
     })
 }
 
-/// `MGET key [key ...]`, where no key is locked. The lookups are one after the other in one poll, so
-/// that the device reads which they begin overlap.
+/// `MGET key [key ...]`, where no key is locked. All keys are looked up at one moment, and the
+/// device reads which that begins overlap.
 pub fn try_mget(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
-    let lookups: Lookups = args[1..]
-        .iter()
-        .map(|key| cx.store.lookup(cx.db(), key))
-        .collect();
+    let keys: SmallVec<[&[u8]; LOOKUPS_INLINE]> = args[1..].iter().map(|key| &key[..]).collect();
+    let lookups = cx.store.lookup_many(cx.db(), &keys);
     if lookups
         .iter()
         .any(|lookup| matches!(lookup, Lookup::Locked))
@@ -154,7 +153,7 @@ pub fn try_mget(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, C
 /// MGET once all its lookups are done.
 async fn answer_mget(
     cx: Cx,
-    lookups: Lookups,
+    lookups: Vec<Lookup>,
     mut reply: ReplyBuf,
 ) -> Result<ReplyBuf, CommandError> {
     reply.array(lookups.len());
@@ -181,6 +180,8 @@ pub fn mget(cx: Cx, args: Args) -> Pending {
             let found = cx.store.get_locked(&locks, db, key).await?;
             answer_mget_value(&cx, found, &mut reply);
         }
+        reply.pin_values().await?;
+        drop(locks);
         Ok(reply)
     })
 }

@@ -200,7 +200,12 @@ impl Setting for FileMode {
 
 /// A fixed set of words, each standing for one value of an enum.
 macro_rules! choice {
-    ($(#[doc = $doc:literal])* $Name:ident { $($(#[doc = $item_doc:literal])* $Item:ident = $text:literal),* $(,)? }) => {
+    (
+        $(#[doc = $doc:literal])*
+        $Name:ident {
+            $($(#[doc = $item_doc:literal])* $Item:ident = $text:literal),* $(,)?
+        }
+    ) => {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $Name { $($(#[doc = $item_doc])* $Item),* }

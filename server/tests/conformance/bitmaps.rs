@@ -97,7 +97,8 @@ fn integers() {
         BITFIELD f OVERFLOW FAIL SET u2 30 4 -> [nil]
         STRLEN f -> :4
         BITFIELD w SET i64 3 -2 GET i64 3 GET u63 4 -> [:0 :-2 :9223372036854775806]
-        BITFIELD w GET u64 0 -> -ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.
+        BITFIELD w GET u64 0 -> -ERR Invalid bitfield type. Use something \
+            like i16 u8. Note that u64 is not supported but i64 is.
         BITFIELD w GET u8 -1 -> -ERR bit offset is not an integer or out of range
         BITFIELD w GET u8 -> -ERR syntax error
         BITFIELD w OVERFLOW FOO -> -ERR Invalid OVERFLOW type specified

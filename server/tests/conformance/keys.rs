@@ -49,7 +49,8 @@ fn moving() {
         COPY c c DB 1 -> :1
         COPY c x DB 99 -> -ERR DB index is out of range
         COPY c x DB y -> -ERR value is not an integer or out of range
-        COPY c x DB 4294967296 -> -ERR value is out of range, value must between -2147483648 and 2147483647
+        COPY c x DB 4294967296 -> -ERR value is out of range, \
+            value must between -2147483648 and 2147483647
         COPY c x DB -> -ERR syntax error
         MOVE c 1 -> :0
         MOVE d 1 -> :1

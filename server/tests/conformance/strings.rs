@@ -148,7 +148,8 @@ fn ranges() {
         SETRANGE s 0 '' -> :11
         SETRANGE s -1 x -> -ERR offset is out of range
         SETRANGE s 536870912 x -> -ERR string exceeds maximum allowed size (proto-max-bulk-len)
-        SETRANGE s 9223372036854775807 x -> -ERR string exceeds maximum allowed size (proto-max-bulk-len)
+        SETRANGE s 9223372036854775807 x -> \
+            -ERR string exceeds maximum allowed size (proto-max-bulk-len)
         ",
     );
 }

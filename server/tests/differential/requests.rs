@@ -26,9 +26,10 @@ pub(crate) struct Request {
     pub(crate) strictness: Strictness,
 }
 
-/// Templates. `K` is a key, `B` a key of large values, `V` a value, `I` a number, `O` an offset, `T` a
-/// small positive time in seconds, `F` a float, `D` a database, `P` a pattern, `W` an integer type of
-/// BITFIELD, `*` the same slot again some times, `?x` options from pool `x`; else a word as it is.
+/// Templates. `K` is a key, `B` a key of large values, `V` a value, `I` a number, `O` an offset,
+/// `T` a small positive time in seconds, `F` a float, `D` a database, `P` a pattern, `W` an integer
+/// type of BITFIELD, `*` the same slot again some times, `?x` options from pool `x`; else a word as
+/// it is.
 const EXACT: &[&str] = &[
     "DEL K",
     "DEL K *",

@@ -12,7 +12,7 @@ const FILE_LINES_HARD: usize = 800;
 /// Two files side by side on a laptop.
 const COLUMNS_MAX: usize = 100;
 /// A line with a message in it may be longer: a text that is one literal can be searched for.
-const MESSAGE_COLUMNS_MAX: usize = 140;
+const MESSAGE_COLUMNS_MAX: usize = 160;
 
 /// Names that say nothing about what is inside.
 const MODULE_NAMES_BANNED: [&str; 8] = [

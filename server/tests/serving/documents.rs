@@ -31,11 +31,3 @@ fn the_default_config_file_is_the_default() {
 fn the_configuration_page_is_the_option_table() {
     check("docs/configuration.md", &documentation_page());
 }
-
-#[test]
-fn the_commands_page_is_the_command_table() {
-    check(
-        "docs/commands.md",
-        &cellar_server::command::documentation_page(),
-    );
-}

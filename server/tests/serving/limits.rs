@@ -61,7 +61,7 @@ fn a_length_alone_takes_no_memory() {
         client.send_raw(b"*2\r\n$4\r\nECHO\r\n$536870912\r\n");
     }
     let mut other = server.connect();
-    // the control thread notes clients' memory; each connection notes its own buffers before it waits
+    // each connection notes its own buffers before it waits
     let list = other.run("client list").text();
     for line in list.lines() {
         let memory: u64 = line

@@ -1,8 +1,9 @@
 //! The cleaner: makes free segments out of those whose records are mostly dead.
 //!
-//! Driven by space: it does nothing while enough segments are free. A turn picks victims, copies what
-//! is live in them to the cold log, makes the copies durable, and frees the victims (design rule 4):
-//! copies durable, the durable LSN past the log's tail as of the last judgement, no pins, a free mark.
+//! Driven by space: it does nothing while enough segments are free. A turn picks victims, copies
+//! what is live in them to the cold log, makes the copies durable, and frees the victims (design
+//! rule 4): copies durable, the durable LSN past the log's tail as of the last judgement, no pins,
+//! a free mark.
 
 mod free;
 mod relocate;

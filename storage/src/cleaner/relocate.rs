@@ -1,7 +1,7 @@
 //! Relocation: a victim's live records move to the cold log.
 //!
-//! What may be live is found from the summary, before anything of the records is read. A record moves
-//! under its bucket's lock, if it still is what the index leads to; it keeps its LSN.
+//! What may be live is found from the summary, before anything of the records is read. A record
+//! moves under its bucket's lock, if it still is what the index leads to; it keeps its LSN.
 
 use std::rc::Rc;
 

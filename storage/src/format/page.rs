@@ -3,7 +3,7 @@
 
 use super::error::FormatError;
 use super::field::{Field, is_dense};
-use crate::units::{CollectionId, Lsn};
+use crate::units::CollectionId;
 
 /// A page's key, in bytes.
 pub const PAGE_KEY_BYTES: usize = 12;
@@ -29,7 +29,7 @@ impl PageKey {
     /// The key's bytes.
     pub fn encode(&self) -> [u8; PAGE_KEY_BYTES] {
         let mut bytes = [0; PAGE_KEY_BYTES];
-        KEY_COLLECTION.put_u64(&mut bytes, self.collection.lsn().get());
+        KEY_COLLECTION.put_u64(&mut bytes, self.collection.get());
         KEY_PAGE_NUMBER.put_u32(&mut bytes, self.page_number);
         bytes
     }
@@ -38,7 +38,7 @@ impl PageKey {
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         expect_length(bytes, PAGE_KEY_BYTES)?;
         Ok(Self {
-            collection: CollectionId::new(Lsn::new(KEY_COLLECTION.get_u64(bytes))),
+            collection: CollectionId::new(KEY_COLLECTION.get_u64(bytes)),
             page_number: KEY_PAGE_NUMBER.get_u32(bytes),
         })
     }
@@ -72,7 +72,7 @@ impl RootValue {
     /// Its bytes.
     pub fn encode(&self) -> [u8; ROOT_BYTES] {
         let mut bytes = [0; ROOT_BYTES];
-        COLLECTION.put_u64(&mut bytes, self.collection.lsn().get());
+        COLLECTION.put_u64(&mut bytes, self.collection.get());
         VALUE_BYTES.put_u64(&mut bytes, self.value_bytes);
         PAGE_BYTES.put_u32(&mut bytes, self.page_bytes);
         bytes
@@ -93,7 +93,7 @@ impl RootValue {
             });
         }
         Ok(Self {
-            collection: CollectionId::new(Lsn::new(COLLECTION.get_u64(bytes))),
+            collection: CollectionId::new(COLLECTION.get_u64(bytes)),
             value_bytes: VALUE_BYTES.get_u64(bytes),
             page_bytes,
         })

@@ -161,14 +161,14 @@ impl SummaryEntry {
                 }
                 if let Some(collection) = collection {
                     flags |= PAGED;
-                    COLLECTION.put_u64(&mut bytes, collection.lsn().get());
+                    COLLECTION.put_u64(&mut bytes, collection.get());
                 }
             }
             EntryDetail::Page {
                 collection,
                 page_number,
             } => {
-                COLLECTION.put_u64(&mut bytes, collection.lsn().get());
+                COLLECTION.put_u64(&mut bytes, collection.get());
                 EXPIRY_OR_PAGE.put_u64(&mut bytes, u64::from(page_number));
             }
             EntryDetail::Tombstone | EntryDetail::Batch | EntryDetail::Map => {}
@@ -220,7 +220,7 @@ fn decode_detail(bytes: &[u8; ENTRY_BYTES]) -> Result<EntryDetail, FormatError> 
     if flags & !flags_allowed != 0 {
         return Err(FormatError::Malformed { field: FLAGS.name });
     }
-    let collection = CollectionId::new(Lsn::new(COLLECTION.get_u64(bytes)));
+    let collection = CollectionId::new(COLLECTION.get_u64(bytes));
     let expiry_or_page = EXPIRY_OR_PAGE.get_u64(bytes);
     match kind {
         Kind::Put => Ok(EntryDetail::Put {

@@ -28,7 +28,8 @@ impl Handle {
         of_key.max(self.store().map_lsn())
     }
 
-    /// Waits until the log is durable up to `lsn`, starting a round of group commit if there is none.
+    /// Waits until the log is durable up to `lsn`, starting a round of group commit if there is
+    /// none.
     pub async fn wait_durable(&self, lsn: Lsn) -> Result<(), StoreError> {
         DurableWait::new(&self.0, lsn).await
     }

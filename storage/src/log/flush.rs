@@ -1,8 +1,9 @@
 //! What of the log is on its way to the device.
 //!
-//! Owns, under one short mutex, the chain of segments that are not wholly written, the position up to
-//! which writes were submitted, and the completions that are still missing. A write covers whole
-//! blocks, begins where the last one ended, and the last one of a sealed segment carries its summary.
+//! Owns, under one short mutex, the chain of segments that are not wholly written, the position up
+//! to which writes were submitted, and the completions that are still missing. A write covers whole
+//! blocks, begins where the last one ended, and the last one of a sealed segment carries its
+//! summary.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -287,7 +288,8 @@ impl Log {
 
     /// Pads the log to a block and gives the writes up to there.
     ///
-    /// The target is where the pad ends, a record's boundary, whatever others have submitted beyond.
+    /// The target is where the pad ends, a record's boundary, whatever others have submitted
+    /// beyond.
     pub(crate) fn take_all(&self, worker: usize) -> RoundWrites {
         let target = self.pad_tail(worker);
         self.published.wait_below(target);

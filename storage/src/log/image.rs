@@ -42,7 +42,8 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reserved {
     At(Place),
-    /// Nothing was reserved. `seal` is the end of the segment's records, for the one caller who has to seal it.
+    /// Nothing was reserved. `seal` is the end of the segment's records, for the one caller who has
+    /// to seal it.
     Full {
         seal: Option<Place>,
     },

@@ -1,8 +1,9 @@
 //! The hot log: the order of all writes.
 //!
-//! A writer holds its keys' bucket locks, reserves a place here, copies its records, puts the entries
-//! into the index and publishes (design rule 1). This module owns the write buffers, the reservation
-//! and the roll-over from a full segment to the next; `flush` owns what is on its way to the device,
+//! A writer holds its keys' bucket locks, reserves a place here, copies its records, puts the
+//! entries into the index and publishes (design rule 1). This module owns the write buffers, the
+//! reservation and the roll-over from a full segment to the next; `flush` owns what is on its way
+//! to the device,
 //! `round` the group commit. It never takes a bucket lock and never waits for the device.
 
 mod flush;

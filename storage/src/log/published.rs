@@ -14,7 +14,8 @@ const IDLE: u64 = u64::MAX;
 /// between its reservation and its publication.
 const SPIN_TURNS_MAX: u32 = 100;
 
-/// One word a cache line, so that workers do not share lines (two lines: the prefetcher pairs them).
+/// One word a cache line, so that workers do not share lines (two lines: the prefetcher pairs
+/// them).
 #[repr(align(128))]
 struct Mark(AtomicU64);
 

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use crate::format::RootValue;
-use crate::units::{CollectionId, Lsn};
+use crate::units::CollectionId;
 
 /// A collection of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Collections {
     }
 
     pub(crate) fn new_id(&self) -> CollectionId {
-        CollectionId::new(Lsn::new(self.next_id.fetch_add(1, Ordering::Relaxed)))
+        CollectionId::new(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Recovery found a live root.

@@ -1,7 +1,8 @@
 //! Large values: kept as pages, each a record of its own, under a root record that bears the key.
 //!
 //! A page's identity is (collection id, page number), so that the index finds it, and cleaning,
-//! caching and recovery know nothing of large values. A page is live while its root is (design rule 8).
+//! caching and recovery know nothing of large values. A page is live while its root is (design rule
+//! 8).
 
 mod collections;
 mod reader;

@@ -18,7 +18,8 @@ use crate::write::{Effect, Prepared};
 /// Pages of a fresh collection in one commit: as much as a flush unit.
 const PAGES_PER_COMMIT: u32 = 16;
 
-/// What a value shall be: `base` up to its length, zeros up to `len`, and `data` laid over at `offset`.
+/// What a value shall be: `base` up to its length, zeros up to `len`, and `data` laid over at
+/// `offset`.
 pub(crate) struct PageSource<'a> {
     pub(crate) base: Option<&'a Snapshot>,
     pub(crate) offset: u64,
@@ -89,7 +90,7 @@ impl PageContent {
 
 /// What the index knows a page by.
 pub(crate) fn page_identity(hasher: &Hasher, key: PageKey) -> Identity {
-    hasher.page(key.collection.lsn().get(), key.page_number)
+    hasher.page(key.collection.get(), key.page_number)
 }
 
 impl Worker {

@@ -59,9 +59,10 @@ impl StoredRecord {
 
     /// DRAM held by a compact record, for the cache's budget.
     pub(crate) fn weight(&self) -> u64 {
-        /// What the cache and the allocator add to an item, as measured for `quick_cache`.
+        /// What the cache adds to an item, as measured for `quick_cache`, and the two headers of
+        /// shared bytes.
         const OVERHEAD_BYTES: u64 = 84 + 48;
-        self.bytes.len() as u64 + OVERHEAD_BYTES
+        allocated_bytes(self.bytes.len() as u64) + OVERHEAD_BYTES
     }
 
     /// Whether the deadline has passed.
@@ -70,6 +71,13 @@ impl StoredRecord {
             .expiry_ms()
             .is_some_and(|deadline| deadline <= now_ms)
     }
+}
+
+/// What the allocator takes for `bytes`: it has four size classes a doubling.
+fn allocated_bytes(bytes: u64) -> u64 {
+    const CLASSES_PER_DOUBLING: u64 = 4;
+    let below = 1 << bytes.max(8).ilog2();
+    bytes.next_multiple_of((below / CLASSES_PER_DOUBLING).max(8))
 }
 
 /// A record's padded length, as lengths of slices are counted.

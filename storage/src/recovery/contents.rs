@@ -210,7 +210,7 @@ impl<'a> Contents<'a> {
         let rooted: HashSet<CollectionId> = self.roots.values().copied().collect();
         let mut orphans = Vec::new();
         for (id, highest) in self.pages.iter().filter(|(id, _)| !rooted.contains(id)) {
-            let is_there = |number| self.index.lookup(hasher.page(id.lsn().get(), number));
+            let is_there = |number| self.index.lookup(hasher.page(id.get(), number));
             if (0..=*highest).any(|number| is_there(number).is_some()) {
                 orphans.push(Collection {
                     id: *id,

@@ -140,12 +140,8 @@ impl<'a> Reaper<'a> {
         let identity = match head.kind {
             Kind::Put => Ok(stored(self.hasher.key(head.database.get(), record.key))),
             Kind::Tombstone => Identity::decode(record.key).map_err(|_| Malformed),
-            Kind::Page => page_key(record).map(|key| {
-                stored(
-                    self.hasher
-                        .page(key.collection.lsn().get(), key.page_number),
-                )
-            }),
+            Kind::Page => page_key(record)
+                .map(|key| stored(self.hasher.page(key.collection.get(), key.page_number))),
             Kind::Map => Ok(Identity::default()),
             Kind::Pad | Kind::Batch => return None,
         };

@@ -15,8 +15,8 @@ use crate::recovery::{OpenRequest, Recovered};
 use crate::stats::Counters;
 use crate::store::{Parts, Store};
 
-/// Write buffers of the hot log, the bound on what is dirty: one is filled, one is prepared, and two
-/// are on their way to a device, or two for every device.
+/// Write buffers of the hot log, the bound on what is dirty: one is filled, one is prepared, and
+/// two are on their way to a device, or two for every device.
 const IMAGES_MIN: usize = 4;
 const IMAGES_PER_DEVICE: usize = 2;
 

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use crate::options::AppendFsync;
 use crate::worker::Worker;
 
-/// What is written is made durable this often: small syncs, so that no client waits behind a big one.
+/// What is written is made durable this often: small syncs, so that no client waits behind a big
+/// one.
 const EVERYSEC_INTERVAL_US: u64 = 100_000;
 /// `appendfsync no`: seldom enough not to be felt, often enough that space can be reclaimed.
 const NO_SYNC_TICKS: u64 = 50;

@@ -1,9 +1,9 @@
 //! Publishing: the one critical section through which every write goes (design rule 1).
 //!
-//! Under the bucket locks of all its keys: nobody else holds or wants a key's stripe, the conditions
-//! hold, the index has room, a place in the log is reserved, the records are copied there, the entries
-//! are put. Nothing waits inside; what is missing makes the caller release everything, wait, and
-//! start over.
+//! Under the bucket locks of all its keys: nobody else holds or wants a key's stripe, the
+//! conditions hold, the index has room, a place in the log is reserved, the records are copied
+//! there, the entries are put. Nothing waits inside; what is missing makes the caller release
+//! everything, wait, and start over.
 
 use std::rc::Rc;
 

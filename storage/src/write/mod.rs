@@ -1,7 +1,8 @@
-//! The write path: from what a command wants written to records in the log and entries in the index.
+//! The write path: from what a command wants written to records in the log and entries in the
+//! index.
 //!
 //! ```text
-//! batch -> items (large values: their pages are written first) -> drafts with payload checksums
+//! batch -> items (large values: pages are written first) -> drafts with payload checksums
 //!   -> commit: bucket locks, key locks free?, conditions, index room, log place, copy, put, publish
 //! ```
 

@@ -79,12 +79,12 @@ fn golden_records() {
 #[test]
 fn golden_payloads() {
     let page = PageKey {
-        collection: CollectionId::new(Lsn::new(64)),
+        collection: CollectionId::new(64),
         page_number: 5,
     };
     check_golden(&page.encode(), PAGE_KEY);
     let root = RootValue {
-        collection: CollectionId::new(Lsn::new(64)),
+        collection: CollectionId::new(64),
         value_bytes: 100_000,
         page_bytes: 4064,
     };

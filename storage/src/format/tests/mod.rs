@@ -64,7 +64,7 @@ pub(super) fn put_entry() -> SummaryEntry {
     entry(EntryDetail::Put {
         value_type: ValueType::Hash,
         expiry_ms: Some(1_700_000_000_123),
-        collection: Some(CollectionId::new(Lsn::new(64))),
+        collection: Some(CollectionId::new(64)),
     })
 }
 

@@ -19,7 +19,7 @@ fn check_every_bit(bytes: &[u8], sealed: usize, decode: impl Fn(&[u8]) -> bool) 
 #[test]
 fn records_come_back() {
     let page_key = PageKey {
-        collection: CollectionId::new(Lsn::new(64)),
+        collection: CollectionId::new(64),
         page_number: 9,
     }
     .encode();
@@ -222,7 +222,7 @@ fn foreign_headers_are_told_apart() {
 
 #[test]
 fn summaries_come_back() {
-    let collection = CollectionId::new(Lsn::new(64));
+    let collection = CollectionId::new(64);
     let plain = EntryDetail::Put {
         value_type: ValueType::String,
         expiry_ms: None,
@@ -425,7 +425,7 @@ fn database_maps_come_back_and_never_reuse_an_id() {
 
 #[test]
 fn fixed_payloads_come_back() {
-    let collection = CollectionId::new(Lsn::new(64));
+    let collection = CollectionId::new(64);
     let page = PageKey {
         collection,
         page_number: 5,

@@ -351,7 +351,7 @@ impl<'a> Segment<'a> {
         let id = self
             .bench
             .hasher
-            .page(collection.lsn().get(), page_number)
+            .page(collection.get(), page_number)
             .to_bytes();
         let key = PageKey {
             collection,

@@ -5,10 +5,10 @@ use super::*;
 use crate::format::DatabaseMap;
 use crate::paged::Collection;
 use crate::segment::State;
-use crate::units::{CollectionId, Lsn, SegmentNumber};
+use crate::units::{CollectionId, SegmentNumber};
 
 fn collection(id: u64) -> CollectionId {
-    CollectionId::new(Lsn::new(id))
+    CollectionId::new(id)
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn collections_are_registered_with_their_highest_page() {
         collection(2 << 40),
         collection(3 << 40),
     );
-    let swept_page = bench.hasher.page(swept.lsn().get(), 0);
+    let swept_page = bench.hasher.page(swept.get(), 0);
     let mut hot = bench.hot(0, start);
     hot.page(kept, 1).page(kept, 0).put_root("big", kept);
     hot.page(lost, 6)
@@ -195,7 +195,7 @@ fn collections_are_registered_with_their_highest_page() {
             page_count: 7
         }]
     );
-    let page = bench.hasher.page(kept.lsn().get(), 1);
+    let page = bench.hasher.page(kept.get(), 1);
     assert_eq!(
         bench.value_at(&recovered, page).as_deref(),
         Some(&b"page"[..])
