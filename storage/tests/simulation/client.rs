@@ -52,7 +52,7 @@ const OPERATIONS: [(&str, u64); 19] = [
     ("scan", 5),
     ("flush", 3),
     ("swap", 5),
-    ("wait", 20),
+    ("wait", 0),
 ];
 /// Keys of a client's databases that are set in one batch while it fills them.
 const FILLED_AT_ONCE: u64 = 4;
@@ -116,8 +116,12 @@ impl Client {
     }
 
     fn choose(&mut self) -> &'static str {
-        let removal = self.scene.plan.removal_percent * WEIGHT_PER_PERCENT;
-        let weight = |name: &str, weight: u64| if name == "remove" { removal } else { weight };
+        let plan = &self.scene.plan;
+        let weight = |name: &str, usual: u64| match name {
+            "remove" => plan.removal_percent * WEIGHT_PER_PERCENT,
+            "wait" => plan.waits_per_mille,
+            _ => usual,
+        };
         let sum: u64 = OPERATIONS.iter().map(|(name, w)| weight(name, *w)).sum();
         let mut drawn = self.random.below(sum);
         for (name, usual) in OPERATIONS {
@@ -307,7 +311,9 @@ impl Client {
     pub(crate) async fn acknowledge(&mut self, lsn: Lsn) -> Result<(), Failure> {
         let waits = match self.scene.plan.appendfsync {
             AppendFsync::Always => true,
-            AppendFsync::Everysec | AppendFsync::No => self.random.below(20) == 0,
+            AppendFsync::Everysec | AppendFsync::No => {
+                self.random.below(1_000) < self.scene.plan.waits_per_mille
+            }
         };
         if waits {
             self.handle.wait_durable(lsn).await?;

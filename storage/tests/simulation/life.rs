@@ -21,6 +21,10 @@ use crate::witness::{bytes_of, map_bytes, observe};
 /// Any operation ends within this much simulated time. The slowest waits for a few turns of the
 /// cleaner on the slowest device.
 const OPERATION_US_MAX: u64 = 20_000_000;
+/// Steps between two looks at whether the cleaner has freed anything.
+const STEPS_PER_LOOK: u64 = 50;
+/// Steps that count as soon after it has.
+const STEPS_SOON: u64 = 400;
 /// How often that is looked at.
 const WATCH_US: u64 = 500_000;
 /// Steps in which the clock has to move: a task that spins keeps it still.
@@ -215,6 +219,7 @@ impl World {
             (watch(&scene, u64::MAX), steps),
         )
         .and_then(|_| scene.take_violation())
+        .and_then(|()| self.wait_for_freeing(&scene, &mut opened))
         .and_then(|()| self.retire(&scene, &mut opened, ending))
         .and_then(|()| {
             let goes_on = ending == Ending::Close && !upkeep_ended.get();
@@ -227,6 +232,29 @@ impl World {
             return scene.take_violation();
         }
         self.end(scene, opened, ending);
+        Ok(())
+    }
+
+    /// In every other life the end comes soon after the cleaner freed segments, if it does so.
+    fn wait_for_freeing(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
+        let freed = |opened: &Opened| opened.store.stats().cleaner_freed_bytes;
+        let before = freed(opened);
+        if before == 0 || self.random.flip() {
+            return Ok(());
+        }
+        let turns = self.plan.steps_max / STEPS_PER_LOOK;
+        for _ in 0..turns {
+            let steps = if freed(opened) > before {
+                1 + self.random.below(STEPS_SOON)
+            } else {
+                STEPS_PER_LOOK
+            };
+            drive(&mut opened.executor, scene, (watch(scene, u64::MAX), steps))?;
+            scene.take_violation()?;
+            if steps != STEPS_PER_LOOK {
+                break;
+            }
+        }
         Ok(())
     }
 

@@ -75,8 +75,13 @@ pub(crate) struct Plan {
     pub(crate) deadline_percent: u64,
     /// Removals among a hundred writes.
     pub(crate) removal_percent: u64,
+    /// Of a thousand operations, how many wait until they are durable though the level does not ask
+    /// for it. Where none does, much is not durable at a crash.
+    pub(crate) waits_per_mille: u64,
     /// Pauses between operations, in microseconds at most.
     pub(crate) pause_us_max: u64,
+    /// How long a reader may hold its pins, in microseconds at most.
+    pub(crate) pinned_us_max: u64,
     pub(crate) lives: u64,
     /// Steps of a life at most.
     pub(crate) steps_max: u64,
@@ -110,7 +115,9 @@ impl Plan {
             skew_percent: [10, 50, 90][random.below(3) as usize],
             deadline_percent: [0, 10, 50][random.below(3) as usize],
             removal_percent: [5, 15, 40][random.below(3) as usize],
+            waits_per_mille: [0, 5, 50][random.below(3) as usize],
             pause_us_max: [1, 1_000, 50_000][random.below(3) as usize],
+            pinned_us_max: [10_000, 2_000_000][random.below(2) as usize],
             lives: 3 + random.below(5),
             steps_max: [2_000, 20_000, 40_000][random.below(3) as usize],
             remains: 1 + random.below(3),

@@ -11,8 +11,6 @@ use crate::scene::Failure;
 
 /// Reads that are begun before the first is awaited, at most.
 const PIPELINE_MAX: u64 = 8;
-/// How long a reader may hold its pins, in microseconds at most.
-const PINNED_US_MAX: u64 = 20_000;
 /// Keys of one step of a scan.
 const SCAN_COUNT: usize = 2_000;
 
@@ -58,7 +56,7 @@ impl Client {
             Some(mut snapshot) => {
                 if self.random.below(4) == 0 {
                     snapshot.pin(0..snapshot.len()).await?;
-                    let us = self.random.below(PINNED_US_MAX);
+                    let us = self.random.below(self.scene.plan.pinned_us_max);
                     self.scene.clock.sleep(us).await;
                 }
                 Some(whole(&snapshot).await?)
