@@ -7,8 +7,8 @@ use cellar_storage::Snapshot;
 
 use crate::command::CommandError;
 
-/// Bytes of a piece: large enough for the device, small enough that counting, searching or combining
-/// it takes about 30 µs.
+/// Bytes of a piece: large enough for the device, small enough that counting, searching or
+/// combining it takes about 30 µs.
 pub(super) const CHUNK_BYTES: u64 = 256 * 1024;
 
 /// The pieces of a range of a value, in order.

@@ -12,8 +12,8 @@ use super::string_value::{encoding_of, expect_string, integer};
 use crate::command::{Attempt, CommandError, Cx, Pending};
 use crate::resp::{Args, ReplyBuf};
 
-/// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`, where nothing has to
-/// be waited for.
+/// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`, where nothing has
+/// to be waited for.
 pub fn try_set(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
     if args.len() == 3 {
         return overwrite(cx, args, &args[2], None, reply);

@@ -116,8 +116,8 @@ fn next_life(
     })
 }
 
-/// `MGET key [key ...]`, where no key is locked. All keys are looked up at one moment, and the device
-/// reads which that begins overlap.
+/// `MGET key [key ...]`, where no key is locked. All keys are looked up at one moment, and the
+/// device reads which that begins overlap.
 pub fn try_mget(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
     let keys: SmallVec<[&[u8]; LOOKUPS_INLINE]> = args[1..].iter().map(|key| &key[..]).collect();
     let lookups = cx.store.lookup_many(cx.db(), &keys);

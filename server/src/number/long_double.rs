@@ -87,7 +87,7 @@ impl LongDouble {
             let rest = low_value & ((1 << distance) - 1) != 0;
             (low_value >> distance, rest)
         };
-        // a rest below the lowest kept bit only matters as "not exactly half": one bit stands for it
+        // what is below the lowest kept bit only matters as "not exactly half": one bit says so
         let low_value = low_value | i128::from(rest);
         let sum = high.signed(high_value) + low.signed(low_value);
         match round(sum < 0, sum.unsigned_abs(), exponent, false) {
