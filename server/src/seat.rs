@@ -150,6 +150,7 @@ async fn open_store(
         appendfsync: level(config.storage.appendfsync),
         memory_bytes_max: config.memory.maxmemory.get(),
         value_cache_bytes: config.memory.value_cache.get(),
+        recovery_threads: shared.worker_count(),
         progress: Arc::clone(shared.progress()),
     };
     let devices = devices::open(config, &clock).map_err(StartError::Store)?;

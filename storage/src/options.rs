@@ -42,6 +42,9 @@ pub struct StoreOptions {
     pub memory_bytes_max: u64,
     /// Bound on the value cache in bytes.
     pub value_cache_bytes: u64,
+    /// Threads that load the index when the store is opened; 1: that of the caller. No more are
+    /// made than serve later, so that a start takes what the store may take.
+    pub recovery_threads: usize,
     /// Where opening tells how far it is.
     pub progress: Arc<Progress>,
 }
@@ -54,6 +57,7 @@ impl Default for StoreOptions {
             appendfsync: AppendFsync::default(),
             memory_bytes_max: 0,
             value_cache_bytes: 256 << 20,
+            recovery_threads: 1,
             progress: Arc::default(),
         }
     }

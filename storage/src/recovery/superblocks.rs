@@ -10,6 +10,7 @@ use crate::format::{
 };
 use crate::options::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 use crate::recovery::OpenRequest;
+use crate::recovery::extension;
 use crate::units::{Location, UNIT_BYTES};
 
 /// The epoch of a store whose creation has not come to its end: nothing was ever served from it.
@@ -29,6 +30,8 @@ pub(super) struct Members {
     pub(super) order: Vec<usize>,
     /// The superblock of each.
     pub(super) superblocks: Vec<Superblock>,
+    /// The last ones, which this start adds: blank, but for an announcement.
+    pub(super) added_count: usize,
 }
 
 impl Members {
@@ -45,13 +48,15 @@ impl Members {
     /// A device that the last start did not reach, if there is one.
     pub(super) fn lagging(&self) -> Option<usize> {
         let epoch = self.ruling().epoch;
-        let lags = self.superblocks.iter().position(|s| s.epoch < epoch)?;
+        let old = &self.superblocks[..self.superblocks.len() - self.added_count];
+        let lags = old.iter().position(|s| s.epoch < epoch)?;
         Some(self.order[lags])
     }
 
     /// Whether the store was closed in order.
     pub(super) fn was_clean(&self) -> bool {
-        self.superblocks.iter().all(|superblock| superblock.clean)
+        let old = &self.superblocks[..self.superblocks.len() - self.added_count];
+        old.iter().all(|superblock| superblock.clean)
     }
 }
 
@@ -69,17 +74,49 @@ pub(super) async fn examine(request: &OpenRequest<'_>) -> Result<Devices, OpenEr
     if found.iter().all(is_unused) {
         return Ok(Devices::Blank);
     }
-    let mut superblocks = Vec::new();
-    for (number, superblock) in found.into_iter().enumerate() {
-        let blank = || incomplete(request, number, "is blank, while another one holds a store");
-        superblocks.push(superblock.ok_or_else(blank)?);
+    let newest = newest(found.iter().flatten()).clone();
+    let mut members = Vec::new();
+    let mut blank = Vec::new();
+    for (at, superblock) in found.into_iter().enumerate() {
+        match superblock {
+            Some(superblock)
+                if superblock.epoch != UNFINISHED_EPOCH || names(&newest, &superblock) =>
+            {
+                members.push((at, superblock));
+            }
+            Some(_) | None => blank.push(at),
+        }
     }
-    check_unity(request, &superblocks)?;
-    let segments = superblocks.iter().map(|s| u64::from(s.segment_count)).sum();
-    for (device, superblock) in request.devices.iter().zip(&superblocks) {
-        check_size(&**device, superblock, segments)?;
+    check_unity(request, &newest, &members)?;
+    check_complete(request, &newest, &members, &blank)?;
+    let segments = members
+        .iter()
+        .map(|(_, s)| u64::from(s.segment_count))
+        .sum();
+    for (at, superblock) in &members {
+        check_size(&*request.devices[*at], superblock, segments)?;
     }
-    Ok(Devices::Store(sort(superblocks)))
+    members.sort_by_key(|(_, superblock)| superblock.device);
+    let (order, superblocks) = members.into_iter().unzip();
+    let members = Members {
+        order,
+        superblocks,
+        added_count: 0,
+    };
+    extension::extend(request, members, &blank).map(Devices::Store)
+}
+
+/// The superblock that names the devices: of the last start, and of an addition that it began.
+fn newest<'a>(superblocks: impl Iterator<Item = &'a Superblock>) -> &'a Superblock {
+    let newest = superblocks.max_by_key(|s| (s.epoch, s.devices.len()));
+    newest.expect("a device holds a store")
+}
+
+/// Whether the store of one superblock has the device of the other.
+fn names(store: &Superblock, member: &Superblock) -> bool {
+    let number = usize::from(member.device.get());
+    let id = member.devices.get(number);
+    store.store == member.store && id.is_some() && store.devices.get(number) == id
 }
 
 /// The superblock of a device; `None`: the device is blank.
@@ -120,47 +157,65 @@ async fn read(
     })
 }
 
-/// All devices belong to one store, each once, and none is missing or of another time.
-fn check_unity(request: &OpenRequest<'_>, superblocks: &[Superblock]) -> Result<(), OpenError> {
-    let newest = superblocks
-        .iter()
-        .max_by_key(|s| s.epoch)
-        .expect("a device was named");
-    for (number, superblock) in superblocks.iter().enumerate() {
-        let same_store = (
-            superblock.store,
-            superblock.hash_seed,
-            superblock.segment_bytes,
-        ) == (newest.store, newest.hash_seed, newest.segment_bytes);
-        if !same_store || superblock.devices != newest.devices {
-            return Err(incomplete(request, number, "belongs to another store"));
+/// All devices belong to one store, each once, and none is of another time.
+fn check_unity(
+    request: &OpenRequest<'_>,
+    newest: &Superblock,
+    members: &[(usize, Superblock)],
+) -> Result<(), OpenError> {
+    for (number, (at, superblock)) in members.iter().enumerate() {
+        let same_store = (superblock.hash_seed, superblock.segment_bytes)
+            == (newest.hash_seed, newest.segment_bytes)
+            && names(newest, superblock);
+        // A start that adds devices may have ended before it told this one of them.
+        let same_devices = newest.devices.starts_with(&superblock.devices)
+            && (superblock.epoch < newest.epoch || superblock.devices == newest.devices);
+        if !same_store || !same_devices {
+            return Err(incomplete(request, *at, "belongs to another store"));
         }
-        let is_double = |other: &&Superblock| other.device == superblock.device;
-        if superblocks[..number].iter().any(|other| is_double(&other)) {
+        let is_double = |(_, other): &(usize, Superblock)| other.device == superblock.device;
+        if members[..number].iter().any(is_double) {
             return Err(incomplete(
                 request,
-                number,
+                *at,
                 "is named twice, or a copy of another one",
             ));
         }
-        // A start writes all superblocks before it serves, so they are one start apart at most.
-        if superblock.epoch + 1 < newest.epoch {
+        // A start writes all superblocks before it serves, so they are one start apart at most;
+        // but for a device that was being added.
+        if superblock.epoch + 1 < newest.epoch && superblock.epoch != UNFINISHED_EPOCH {
             return Err(incomplete(
                 request,
-                number,
+                *at,
                 "is an old copy: the others went on without it",
             ));
         }
     }
-    if superblocks.len() < newest.devices.len() {
-        let (here, all) = (superblocks.len(), newest.devices.len());
-        return Err(incomplete(
-            request,
-            0,
-            &format!("its store has {all} devices, {here} are named"),
-        ));
-    }
     Ok(())
+}
+
+/// No device of the store is missing.
+fn check_complete(
+    request: &OpenRequest<'_>,
+    newest: &Superblock,
+    members: &[(usize, Superblock)],
+    blank: &[usize],
+) -> Result<(), OpenError> {
+    let (here, all) = (members.len(), newest.devices.len());
+    if here == all {
+        return Ok(());
+    }
+    let reason = format!("{here} of the {all} devices of its store are named");
+    match (blank.first(), members.first()) {
+        (Some(at), _) => {
+            let reason = format!(
+                "is blank, while a device of the store on the others is missing ({here} of {all} are named)"
+            );
+            Err(incomplete(request, *at, &reason))
+        }
+        (None, Some((at, _))) => Err(incomplete(request, *at, &reason)),
+        (None, None) => unreachable!("a device holds a store"),
+    }
 }
 
 /// The device still holds all of its segments, and they are of a size and number that this program
@@ -196,13 +251,6 @@ fn check_size(
 /// How many segments locations reach.
 pub(super) fn segments_reachable(segment_bytes: u32) -> u64 {
     (1 << Location::BITS) / u64::from(segment_bytes / UNIT_BYTES)
-}
-
-fn sort(superblocks: Vec<Superblock>) -> Members {
-    let mut numbered: Vec<_> = superblocks.into_iter().enumerate().collect();
-    numbered.sort_by_key(|(_, superblock)| superblock.device);
-    let (order, superblocks) = numbered.into_iter().unzip();
-    Members { order, superblocks }
 }
 
 /// Writes the next copy of every superblock. Durable when it ends; the former copies stay.

@@ -40,6 +40,7 @@ impl Store {
             channels: &channels,
             segment_bytes: options.segment_bytes,
             seed,
+            threads: options.recovery_threads,
             progress: &options.progress,
         })
         .await?;

@@ -79,6 +79,7 @@ pub(super) async fn open_seeded(
         .collect();
     let progress = Progress::default();
     let request = OpenRequest {
+        threads: 1,
         devices: &devices,
         channels: &channels,
         segment_bytes: SEGMENT_BYTES,

@@ -127,10 +127,11 @@ fn the_devices_of_one_store_are_named_all_and_once() {
     let [first, second] = ours;
     check_refused(&[Arc::clone(&first)], is_incomplete);
     check_refused(&[Arc::clone(&first), Arc::clone(&first)], is_incomplete);
-    check_refused(
-        &[Arc::clone(&first), Arc::clone(&second), Arc::clone(&other)],
-        is_incomplete,
-    );
+    check_refused(&[Arc::clone(&first), other], is_incomplete);
+    let others = [blank(5), blank(6)];
+    run(open_seeded(&others, 2)).unwrap();
+    let [other, _] = others;
+    check_refused(&[Arc::clone(&first), second, other], is_incomplete);
     let alone = blank(4);
     write(&alone, 0, &read(&first, 0, RESERVED_BYTES as usize));
     check_refused(&[first, alone], is_incomplete);
