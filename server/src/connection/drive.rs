@@ -6,11 +6,10 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use super::execute::{Account, Running};
+use super::execute::Running;
 use super::replies::Ended;
 use super::{Closed, Connection};
 use crate::client::{ClientFlag, Event};
-use crate::command::Handler;
 
 /// How far a command came.
 enum Progress {
@@ -21,21 +20,6 @@ enum Progress {
 }
 
 impl Connection {
-    /// Starts the waiting form of the request in `args`.
-    pub(super) fn start(&mut self, account: Account) -> Running {
-        let run = match account.entry.spec.handler {
-            Handler::Try(_, run) | Handler::Wait(run) => run,
-            Handler::Now(_) | Handler::Subcommands => unreachable!("these never wait"),
-        };
-        let args = self.args.clone();
-        let future = run(self.cx.clone(), std::mem::take(&mut self.args));
-        Running {
-            future,
-            account,
-            args,
-        }
-    }
-
     /// Drives a command until it ends or its place in the order of all commands is fixed; in the
     /// latter case the commands behind it may start.
     pub(super) async fn drive(&mut self, mut running: Running) -> Result<(), Closed> {
@@ -56,6 +40,7 @@ impl Connection {
             // what is in flight may hold the lock that this command waits for
             self.replies.poll_all(context);
             self.cx.store.end_of_turn();
+            self.poll_started_us = None;
             Poll::Pending
         })
         .await?;
@@ -66,7 +51,7 @@ impl Connection {
                 let lsn = self.required_lsn(running.account.entry, &running.args);
                 self.replies.push(running);
                 self.replies.tail_batch().require(lsn);
-                self.now_us = self.cx.shared.clock.monotonic_us();
+                self.measure();
             }
         }
         Ok(())
@@ -128,9 +113,8 @@ impl Connection {
                 (Err(_), None) => unreachable!("every error has a text"),
             }
         }
-        self.now_us = self.cx.shared.clock.monotonic_us();
         self.args = args;
-        self.settle_account(account, error.as_deref());
+        self.settle_waited(account, error.as_deref());
         self.args.clear();
         if is_oldest {
             self.replies.advance();

@@ -9,6 +9,7 @@
 //! Owns the order of replies and the bounds of a turn. Must never hold its worker longer than a
 //! turn, and never take more from a client than its bounds allow.
 
+mod accounts;
 mod drive;
 mod execute;
 mod input;
@@ -31,6 +32,7 @@ use crate::worker::Worker;
 
 pub use socket::Socket;
 
+use accounts::Unmeasured;
 use replies::Replies;
 
 /// Commands of one turn at most.
@@ -82,6 +84,8 @@ pub struct Connection {
     replies: Replies,
     /// The monotonic clock as of the last look.
     now_us: u64,
+    /// Commands that ended since then.
+    unmeasured: Unmeasured,
     /// When the present poll of the coroutine began its work, if it did.
     poll_started_us: Option<u64>,
     /// Whether the client will send nothing more.
@@ -107,6 +111,7 @@ impl Connection {
             args: Args::new(),
             replies: Replies::default(),
             now_us,
+            unmeasured: Unmeasured::new(),
             poll_started_us: None,
             is_input_closed: false,
         }
@@ -142,15 +147,18 @@ impl Connection {
                     return Err(Closed::AfterReply);
                 }
                 self.wait().await?;
-                let is_over = self
-                    .poll_started_us
-                    .is_some_and(|us| self.now_us - us >= TURN_US_MAX);
-                if is_over {
+                if self.is_poll_over() {
                     self.give_way().await;
                 }
                 Ok(())
             }
         }
+    }
+
+    /// Whether the present poll of the coroutine has taken its time.
+    fn is_poll_over(&self) -> bool {
+        self.poll_started_us
+            .is_some_and(|started_us| self.now_us - started_us >= TURN_US_MAX)
     }
 
     /// Lets the worker's other coroutines run.
@@ -163,34 +171,36 @@ impl Connection {
     /// Runs commands up to the bounds of a turn.
     async fn turn(&mut self) -> Result<Turn, Closed> {
         self.check_signal()?;
-        self.replies.open(&self.worker, self.cx.session.protocol());
+        self.replies.open(&self.worker);
         self.now_us = self.cx.shared.clock.monotonic_us();
-        let started_us = *self.poll_started_us.get_or_insert(self.now_us);
+        self.poll_started_us.get_or_insert(self.now_us);
         let mut byte_count = 0;
         for _ in 0..TURN_COMMAND_COUNT_MAX {
             if self.cx.session.is_closing() || self.replies.is_full() {
-                return Ok(Turn::Idle);
+                break;
             }
             let before = self.input.len();
             self.client.note_query(before);
             if !self.parse() {
+                self.measure();
                 return Ok(Turn::Idle);
             }
             byte_count += before - self.input.len();
-            if !self.args.is_empty() {
-                self.execute().await?;
-                self.check_output_limit()?;
+            if !self.args.is_empty()
+                && let Some(step) = self.execute()
+            {
+                self.go_on(step).await?;
             }
-            let bytes = byte_count + self.replies.memory_bytes();
-            if bytes >= TURN_BYTES_MAX || self.now_us - started_us >= TURN_US_MAX {
+            let waiting = self.replies.memory_bytes();
+            self.check_output_limit(waiting)?;
+            if self.is_poll_over() || byte_count + waiting >= TURN_BYTES_MAX {
                 break;
             }
         }
-        if self.input.is_empty() {
-            Ok(Turn::Idle)
-        } else {
-            Ok(Turn::More)
-        }
+        self.measure();
+        let is_idle =
+            self.input.is_empty() || self.cx.session.is_closing() || self.replies.is_full();
+        Ok(if is_idle { Turn::Idle } else { Turn::More })
     }
 
     /// Takes the next request into `args`; false where none is whole. What loses framing is
@@ -239,13 +249,16 @@ impl Connection {
         }
     }
 
-    fn check_output_limit(&self) -> Result<(), Closed> {
+    fn check_output_limit(&self, waiting_bytes: usize) -> Result<(), Closed> {
         let limit = self.cx.shared.config.fast.output_limit();
-        let waiting = self.replies.memory_bytes() as u64;
-        if self.client.exceeds(waiting, limit, self.now_us) {
-            return Err(Closed::OutputLimit);
+        if limit.is_none()
+            || !self
+                .client
+                .exceeds(waiting_bytes as u64, limit, self.now_us)
+        {
+            return Ok(());
         }
-        Ok(())
+        Err(Closed::OutputLimit)
     }
 
     /// Tells the registry how much this connection holds.

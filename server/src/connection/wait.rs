@@ -45,7 +45,7 @@ impl Connection {
         let mut is_any = false;
         while let Poll::Ready(ended) = self.replies.poll_oldest(context) {
             if !is_any {
-                self.replies.open(&self.worker, self.cx.session.protocol());
+                self.replies.open(&self.worker);
             }
             is_any = true;
             self.finish(ended, true);

@@ -27,6 +27,14 @@ impl Body {
         }
     }
 
+    /// Bytes of DRAM that it holds.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Snapshot(..) => 0,
+        }
+    }
+
     /// Whether it puts nothing on the wire.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -56,6 +64,8 @@ pub struct ReplyBuf {
     splices: Vec<Splice>,
     /// Splices at the front whose values no longer hold their keys' locks.
     pinned_count: usize,
+    /// Bytes of the spliced buffers.
+    spliced_bytes: usize,
 }
 
 impl ReplyBuf {
@@ -66,6 +76,7 @@ impl ReplyBuf {
             bytes: Vec::new(),
             splices: Vec::new(),
             pinned_count: 0,
+            spliced_bytes: 0,
         }
     }
 
@@ -292,6 +303,7 @@ impl ReplyBuf {
         if self.is_pinned() {
             self.pinned_count += other.pinned_count;
         }
+        self.spliced_bytes += other.spliced_bytes;
         self.bytes.extend_from_slice(&other.bytes);
         self.splices
             .extend(other.splices.drain(..).map(|mut splice| {
@@ -313,6 +325,7 @@ impl ReplyBuf {
     /// Takes the bodies out, to be written between the encoded bytes.
     pub(crate) fn take_splices(&mut self) -> Vec<Splice> {
         self.pinned_count = 0;
+        self.spliced_bytes = 0;
         std::mem::take(&mut self.splices)
     }
 
@@ -335,11 +348,7 @@ impl ReplyBuf {
 
     /// Bytes of DRAM held: the encoded ones and the spliced buffers.
     pub fn memory_bytes(&self) -> usize {
-        let spliced = self.splices.iter().map(|splice| match &splice.body {
-            Body::Bytes(bytes) => bytes.len(),
-            Body::Snapshot(..) => 0,
-        });
-        self.bytes.len() + spliced.sum::<usize>()
+        self.bytes.len() + self.spliced_bytes
     }
 
     /// Whether nothing was encoded.
@@ -358,8 +367,13 @@ impl ReplyBuf {
     /// Forgets what was encoded after `mark`.
     pub fn truncate(&mut self, mark: ReplyMark) {
         self.bytes.truncate(mark.bytes);
-        self.splices.truncate(mark.splices);
-        self.pinned_count = self.pinned_count.min(mark.splices);
+        if mark.splices < self.splices.len() {
+            let forgotten = self.splices.drain(mark.splices..);
+            self.spliced_bytes -= forgotten
+                .map(|splice| splice.body.memory_bytes())
+                .sum::<usize>();
+            self.pinned_count = self.pinned_count.min(mark.splices);
+        }
     }
 
     /// Forgets everything and keeps the room.
@@ -367,6 +381,7 @@ impl ReplyBuf {
         self.bytes.clear();
         self.splices.clear();
         self.pinned_count = 0;
+        self.spliced_bytes = 0;
     }
 
     fn push_splice(&mut self, body: Body) {
@@ -374,6 +389,7 @@ impl ReplyBuf {
         if self.is_pinned() && matches!(body, Body::Bytes(_)) {
             self.pinned_count += 1;
         }
+        self.spliced_bytes += body.memory_bytes();
         self.splices.push(Splice {
             at: self.bytes.len(),
             body,

@@ -113,6 +113,36 @@ fn complaints_name_the_place_and_nothing_is_written() {
 }
 
 #[test]
+fn a_foreign_device_is_named_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let content = vec![b'x'; 32 << 20];
+    std::fs::write(directory.path().join("foreign"), &content).unwrap();
+    let text = "[storage]\nsegment-size = \"1mb\"\ndir = \".\"\n\
+                devices = [{ path = \"foreign\", size = \"32mb\" }]\n";
+    std::fs::write(directory.path().join("c.toml"), text).unwrap();
+    let output = run(
+        &[
+            "--config",
+            "c.toml",
+            "--port",
+            "0",
+            "--unixsocket",
+            "socket",
+        ],
+        directory.path(),
+    );
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        complaint.starts_with("cellar: c.toml:4: storage.devices: "),
+        "{complaint}"
+    );
+    assert!(complaint.contains("foreign"), "{complaint}");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(std::fs::read(directory.path().join("foreign")).unwrap() == content);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+}
+
+#[test]
 fn a_used_port_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let used = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
