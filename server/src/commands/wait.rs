@@ -72,6 +72,9 @@ async fn block(
     event: impl Future<Output = Result<(), CommandError>>,
 ) -> Result<Waited, CommandError> {
     let client = cx.session.client();
+    // whoever unblocked the last command may have come too late for it
+    client.signal().take(Event::UnblockError);
+    client.signal().take(Event::UnblockTimeout);
     client.flags().set(ClientFlag::Blocked, true);
     client.flags().set(ClientFlag::Unblockable, true);
     let mut event = std::pin::pin!(event);

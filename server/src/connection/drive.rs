@@ -4,6 +4,7 @@
 //! Owns that choice.
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::execute::Running;
@@ -37,6 +38,8 @@ impl Connection {
             if self.client.flags().has(ClientFlag::Unblockable) {
                 self.poll_blocked(context)?;
             }
+            // what was answered before goes out meanwhile
+            self.write_on(context)?;
             // what is in flight may hold the lock that this command waits for
             self.replies.poll_all(context);
             self.cx.store.end_of_turn();
@@ -126,23 +129,23 @@ impl Connection {
         // what was answered before must not wait for the pause
         self.flush().await?;
         self.client.flags().set(ClientFlag::Blocked, true);
-        let client = &self.client;
-        let replies = &mut self.replies;
-        let shared = &self.cx.shared;
+        let shared = Arc::clone(&self.cx.shared);
         let mut wait = std::pin::pin!(shared.pause.wait(is_write, &*shared.clock));
         let outcome = poll_fn(|context| {
-            client.signal().register(context.waker());
-            if client.signal().has(Event::Kill) {
+            let signal = self.client.signal();
+            signal.register(context.waker());
+            if signal.has(Event::Kill) {
                 return Poll::Ready(Err(Closed::Killed));
             }
-            if client.signal().has(Event::Stop) {
+            if signal.has(Event::Stop) {
                 return Poll::Ready(Err(Closed::Stopping));
             }
-            let outcome = wait.as_mut().poll(context).map(Ok);
-            if outcome.is_pending() {
-                replies.poll_all(context);
+            if wait.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Ok(()));
             }
-            outcome
+            self.replies.poll_all(context);
+            self.write_on(context)?;
+            Poll::Pending
         })
         .await;
         self.client.flags().set(ClientFlag::Blocked, false);

@@ -189,6 +189,15 @@ impl Replies {
         ready + queued.sum::<usize>()
     }
 
+    /// Whether a reply holds the place of a stored value.
+    pub(super) fn holds_values(&self) -> bool {
+        let queued = |entry: &Entry| match entry {
+            Entry::Encoded(batch) => batch.reply.value_count() > 0,
+            Entry::Running(_) | Entry::Ended(_) => false,
+        };
+        self.ready.reply.value_count() > 0 || self.queue.iter().any(queued)
+    }
+
     /// Bytes of room that replies are encoded in.
     pub(super) fn room_bytes(&self) -> usize {
         self.ready.reply.room_bytes()

@@ -35,6 +35,11 @@ impl Body {
         }
     }
 
+    /// Whether it is a stored value, which holds the place that it lies in.
+    pub fn is_value(&self) -> bool {
+        matches!(self, Self::Snapshot(..))
+    }
+
     /// Whether it puts nothing on the wire.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -66,6 +71,8 @@ pub struct ReplyBuf {
     pinned_count: usize,
     /// Bytes of the spliced buffers.
     spliced_bytes: usize,
+    /// Stored values among the splices.
+    value_count: usize,
 }
 
 impl ReplyBuf {
@@ -77,6 +84,7 @@ impl ReplyBuf {
             splices: Vec::new(),
             pinned_count: 0,
             spliced_bytes: 0,
+            value_count: 0,
         }
     }
 
@@ -304,6 +312,7 @@ impl ReplyBuf {
             self.pinned_count += other.pinned_count;
         }
         self.spliced_bytes += other.spliced_bytes;
+        self.value_count += other.value_count;
         self.bytes.extend_from_slice(&other.bytes);
         self.splices
             .extend(other.splices.drain(..).map(|mut splice| {
@@ -326,6 +335,7 @@ impl ReplyBuf {
     pub(crate) fn take_splices(&mut self) -> Vec<Splice> {
         self.pinned_count = 0;
         self.spliced_bytes = 0;
+        self.value_count = 0;
         std::mem::take(&mut self.splices)
     }
 
@@ -351,6 +361,11 @@ impl ReplyBuf {
         self.bytes.len() + self.spliced_bytes
     }
 
+    /// Stored values among the bodies.
+    pub(crate) fn value_count(&self) -> usize {
+        self.value_count
+    }
+
     /// Whether nothing was encoded.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -368,10 +383,10 @@ impl ReplyBuf {
     pub fn truncate(&mut self, mark: ReplyMark) {
         self.bytes.truncate(mark.bytes);
         if mark.splices < self.splices.len() {
-            let forgotten = self.splices.drain(mark.splices..);
-            self.spliced_bytes -= forgotten
-                .map(|splice| splice.body.memory_bytes())
-                .sum::<usize>();
+            for splice in self.splices.drain(mark.splices..) {
+                self.spliced_bytes -= splice.body.memory_bytes();
+                self.value_count -= usize::from(splice.body.is_value());
+            }
             self.pinned_count = self.pinned_count.min(mark.splices);
         }
     }
@@ -382,6 +397,7 @@ impl ReplyBuf {
         self.splices.clear();
         self.pinned_count = 0;
         self.spliced_bytes = 0;
+        self.value_count = 0;
     }
 
     fn push_splice(&mut self, body: Body) {
@@ -390,6 +406,7 @@ impl ReplyBuf {
             self.pinned_count += 1;
         }
         self.spliced_bytes += body.memory_bytes();
+        self.value_count += usize::from(body.is_value());
         self.splices.push(Splice {
             at: self.bytes.len(),
             body,

@@ -6,6 +6,7 @@
 #![cfg(test)]
 
 mod admission;
+mod backlog;
 mod binary;
 mod client_commands;
 mod configuration;
