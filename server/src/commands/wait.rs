@@ -51,7 +51,10 @@ pub fn waitaof(cx: Cx, args: Args) -> Pending {
         let lsn = cx.store.published_lsn();
         if local_count > 0 {
             let store = cx.store.clone();
-            let durable = async move { store.wait_durable(lsn).await.map_err(CommandError::from) };
+            let durable = async move {
+                let outcome = store.wait_durable(lsn).await;
+                outcome.map_err(|_| CommandError::UnknownOutcome)
+            };
             block(&cx, timeout_ms, durable).await?;
         }
         if replica_count > 0 {

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 
 use super::{Closed, Connection, OUTPUT_BYTES};
 use crate::client::Event;
+use crate::command::CommandError;
 
 /// Bytes of replies that wait at most while further requests are run, one command's reply left out:
 /// 13 million times `+OK`. Beyond it requests are only read, up to `client-query-buffer-limit`.
@@ -16,10 +17,6 @@ const _: () = assert!(WAITING_BYTES_MAX >= OUTPUT_BYTES);
 /// Microseconds without any byte taken after which a client is closed for which stored values wait:
 /// they hold the places that they lie in.
 const VALUE_STALL_US_MAX: u64 = 60_000_000;
-
-/// What every reply of a batch becomes when it cannot be made durable.
-const UNKNOWN_OUTCOME: &str = "MISCONF Making the write durable failed: its outcome is unknown. \
-                               Writes are refused until the server is restarted.";
 
 impl Connection {
     /// Writes the replies that are ready, as far as the socket takes them at once.
@@ -147,8 +144,9 @@ impl Connection {
             tracing::debug!(client = client.id(), "replies not durable: {error}");
             let batch = &mut self.replies.ready;
             batch.reply.clear();
+            let text = CommandError::UnknownOutcome.to_string();
             for _ in 0..batch.count {
-                batch.reply.error(UNKNOWN_OUTCOME);
+                batch.reply.error(&text);
             }
         }
         Ok(())

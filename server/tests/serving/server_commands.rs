@@ -2,7 +2,8 @@
 
 use crate::harness::{Reply, Running, encode, show};
 
-fn field(info: &str, name: &str) -> String {
+/// A field of INFO's text.
+pub(crate) fn field(info: &str, name: &str) -> String {
     let prefix = format!("{name}:");
     let line = info.lines().find_map(|line| line.strip_prefix(&prefix));
     line.unwrap_or_else(|| panic!("no {name} in {info}"))
