@@ -201,6 +201,21 @@ impl Store {
         Ok(())
     }
 
+    /// Whether a command that writes may start, before anything of it is stored; `grows` says that
+    /// it is one of those that are refused when space is short. The commit decides again.
+    pub fn admit_command(&self, grows: bool) -> Result<(), StoreError> {
+        if grows {
+            self.admit(1, Mark::Growth)
+        } else {
+            self.check_writable()
+        }
+    }
+
+    /// The first failed write or flush, if there was one.
+    pub fn latch_reason(&self) -> Option<String> {
+        self.log().latch_reason()
+    }
+
     /// Whether a commit that adds `bytes` may be made.
     pub(crate) fn admit(&self, bytes: u64, mark: Mark) -> Result<(), StoreError> {
         self.check_writable()?;

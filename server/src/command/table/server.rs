@@ -100,7 +100,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
     CommandSpec::new("save", 1, GROUP, Handler::Wait(server::save))
         .flags(&[Admin, Noscript], &[])
         .doc("1.0.0", "Makes everything durable.", "O(1)"),
-    CommandSpec::new("shutdown", -1, GROUP, Handler::Now(server::shutdown))
+    CommandSpec::new("shutdown", -1, GROUP, Handler::Wait(server::shutdown))
         .flags(&[Admin, Noscript, Loading, Stale, AllowBusy], &[])
         .syntax("[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]")
         .doc("1.0.0", "Stops the server.", "O(N) connections"),
