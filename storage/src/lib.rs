@@ -20,6 +20,7 @@ mod cache;
 mod cleaner;
 pub mod clock;
 mod cold;
+mod damage;
 mod database;
 pub mod device;
 mod error;
@@ -43,6 +44,7 @@ mod worker;
 mod write;
 
 pub use clock::{Clock, SystemClock};
+pub use damage::{Damage, Loss, Part};
 pub use database::Db;
 pub use device::Device;
 pub use error::{OpenError, StoreError};

@@ -10,6 +10,7 @@ use cellar_index::{Entry, Identity, VALUE_TYPE_PAGE};
 
 use crate::cleaner::free::write_cold;
 use crate::cold::ColdPlace;
+use crate::damage::{Loss, Part};
 use crate::error::StoreError;
 use crate::expiry::{Deadline, deadline};
 use crate::format::{
@@ -17,6 +18,7 @@ use crate::format::{
     reseal,
 };
 use crate::place;
+use crate::read::remains;
 use crate::segment::shadow_bytes;
 use crate::units::{Extent, Location, Lsn, SegmentNumber, UNIT_BYTES};
 use crate::worker::Worker;
@@ -62,11 +64,14 @@ async fn read_summary(
     let segment_bytes = store.segment_bytes();
     let footer_at = u64::from(segment_bytes) - FOOTER_BYTES as u64;
     let bytes = read(worker, victim, footer_at, FOOTER_BYTES).await?;
-    let corrupt = |offset: u64, bytes: usize| store.corrupt(victim, offset, bytes as u64);
+    let corrupt = |part: Part, offset: u64, bytes: usize| {
+        let bytes = bytes as u64;
+        store.corrupt(victim, (part, Extent { offset, bytes }), Loss::Unknown)
+    };
     let footer = Footer::decode(&bytes, store.store_id(), segment_bytes)
         .ok()
         .filter(|footer| footer.generation == store.segments().get(victim).generation(victim))
-        .ok_or_else(|| corrupt(footer_at, FOOTER_BYTES))?;
+        .ok_or_else(|| corrupt(Part::Footer, footer_at, FOOTER_BYTES))?;
     let extent = footer.entries_extent(segment_bytes);
     let length = footer.entry_count as usize * ENTRY_BYTES;
     if length == 0 {
@@ -74,7 +79,7 @@ async fn read_summary(
     }
     let bytes = read(worker, victim, extent.offset, length).await?;
     let entries = footer.verify_entries(&bytes).and_then(Iterator::collect);
-    let mut entries: Vec<_> = entries.map_err(|_| corrupt(extent.offset, length))?;
+    let mut entries: Vec<_> = entries.map_err(|_| corrupt(Part::Summary, extent.offset, length))?;
     entries.reverse();
     Ok(entries)
 }
@@ -181,7 +186,11 @@ async fn move_record(
     let store = worker.store();
     let from = store.segments().get(victim).seed().at(entry.offset);
     if Record::decode(record, from).is_err() {
-        return Err(store.corrupt(victim, u64::from(entry.offset), u64::from(entry.bytes)));
+        let extent = Extent {
+            offset: u64::from(entry.offset),
+            bytes: u64::from(entry.bytes),
+        };
+        return Err(store.corrupt(victim, (Part::Record, extent), remains::loss(record, from)));
     }
     let Some(identity) = identity_of(entry) else {
         return Ok(());

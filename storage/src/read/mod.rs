@@ -11,6 +11,7 @@
 mod fetch;
 mod lookup;
 mod record;
+pub(crate) mod remains;
 
 pub use fetch::Read;
 pub(crate) use fetch::{Fetch, ReadMap, Source};

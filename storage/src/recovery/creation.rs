@@ -50,7 +50,7 @@ pub(super) async fn create(request: &OpenRequest<'_>) -> Result<Recovered, OpenE
         was_clean: true,
         read_bytes: request.progress.read_bytes(),
         record_count: 0,
-        corrupt_records: 0,
+        damage: crate::damage::DamageLog::default(),
         superblocks,
     })
 }
@@ -75,6 +75,7 @@ fn first_superblocks(request: &OpenRequest<'_>) -> Result<Vec<Superblock>, OpenE
         devices: devices.clone(),
         clean: false,
         databases: DatabaseMap::default(),
+        map_lsn: Lsn::ZERO,
     };
     Ok(counts.iter().enumerate().map(superblock).collect())
 }

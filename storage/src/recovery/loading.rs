@@ -10,6 +10,7 @@ use std::sync::Arc;
 use cellar_index::{Identity, Index, PARTITION_COUNT};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::damage::Part;
 use crate::error::OpenError;
 use crate::format::{EntryDetail, SummaryEntry};
 use crate::recovery::contents::{Contents, KnownMap, MapPlace};
@@ -101,7 +102,8 @@ impl<'a> Loading<'a> {
         }
         let Some(identity) = Identity::from_bytes(*entry.identity.get()) else {
             let what = "an identity is impossible";
-            self.media.report_damage(segment, entry.offset, what);
+            self.media
+                .report(segment, (Part::Summary, entry.offset), what);
             return Ok(());
         };
         let lane = usize::from(identity.partition()) * self.lanes.len() / PARTITION_COUNT as usize;

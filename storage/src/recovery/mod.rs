@@ -20,6 +20,7 @@ mod creation;
 mod cut;
 mod extension;
 mod harvest;
+mod headless;
 mod loading;
 mod maps;
 mod media;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 
 use cellar_index::{Hasher, Identity, Index};
 
+use crate::damage::DamageLog;
 use crate::device::{Channel, Device};
 use crate::error::OpenError;
 use crate::format::{DatabaseMap, Superblock};
@@ -99,8 +101,8 @@ pub(crate) struct Recovered {
     pub(crate) was_clean: bool,
     pub(crate) read_bytes: u64,
     pub(crate) record_count: u64,
-    /// Records and structures that were found damaged.
-    pub(crate) corrupt_records: u64,
+    /// What was found damaged.
+    pub(crate) damage: DamageLog,
 }
 
 /// Opens the devices' store, or creates one on blank devices. When it returns, a new life has
@@ -124,6 +126,9 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
     let media = Media::new(request, &members);
     let hasher = Hasher::new(ruling.hash_seed);
     media.flush().await?;
+    for (device, offset) in &members.lost_copies {
+        media.report_superblock(*device, *offset);
+    }
     let mut survey = survey::survey(&media, ruling).await?;
     check_lagging(request, &members, &survey)?;
     let present = cut::find(&media, &survey.lives, ruling.epoch, survey.durable).await?;
@@ -133,7 +138,7 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
         past: ruling.cut_lsn,
     };
     settle::settle(&media, &hasher, &mut survey, cuts).await?;
-    let first_map = maps::newest(&media, &survey.lives, ruling, cuts).await?;
+    let first_map = maps::newest(&media, &survey.lives, &members, cuts).await?;
     let (contents, map) = {
         let first = (first_map, request.threads);
         maps::replay(&media, &hasher, (&survey.lives, cuts), first).await?
@@ -148,7 +153,7 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
     let (roots, orphans) = (contents.live_roots(), contents.orphans(&hasher).await);
     let record_count = contents.record_count;
     let index = contents.into_index();
-    let corrupt_records = media.corrupt_count();
+    let corrupt_records = media.damage.count();
     tracing::info!(
         keys = index.len(),
         record_count,
@@ -169,7 +174,7 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
         epoch: cuts.epoch + 1,
         read_bytes: request.progress.read_bytes(),
         record_count,
-        corrupt_records,
+        damage: media.damage,
     })
 }
 

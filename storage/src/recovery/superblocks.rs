@@ -6,12 +6,12 @@ use std::rc::Rc;
 use crate::device::{BLOCK_BYTES_MAX, Channel, Device, DeviceError, IoBuffer, WriteSync};
 use crate::error::OpenError;
 use crate::format::{
-    FormatError, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,
+    DatabaseMap, FormatError, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,
 };
 use crate::options::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 use crate::recovery::OpenRequest;
 use crate::recovery::extension;
-use crate::units::{Location, UNIT_BYTES};
+use crate::units::{Location, Lsn, UNIT_BYTES};
 
 /// The epoch of a store whose creation has not come to its end: nothing was ever served from it.
 pub(super) const UNFINISHED_EPOCH: u32 = 0;
@@ -32,6 +32,8 @@ pub(super) struct Members {
     pub(super) superblocks: Vec<Superblock>,
     /// The last ones, which this start adds: blank, but for an announcement.
     pub(super) added_count: usize,
+    /// Copies that do not verify beside a good one: the device, in the store's order, and where.
+    pub(super) lost_copies: Vec<(usize, u64)>,
 }
 
 impl Members {
@@ -53,6 +55,14 @@ impl Members {
         Some(self.order[lags])
     }
 
+    /// The newest database map that a superblock tells, and where its record ends in the log.
+    pub(super) fn map(&self) -> (DatabaseMap, Lsn) {
+        let ruling = self.ruling();
+        let of_epoch = self.superblocks.iter().filter(|s| s.epoch == ruling.epoch);
+        let newest = of_epoch.max_by_key(|s| s.map_lsn).unwrap_or(ruling);
+        (newest.databases, newest.map_lsn)
+    }
+
     /// Whether the store was closed in order.
     pub(super) fn was_clean(&self) -> bool {
         let old = &self.superblocks[..self.superblocks.len() - self.added_count];
@@ -67,47 +77,71 @@ pub(super) async fn examine(request: &OpenRequest<'_>) -> Result<Devices, OpenEr
         request.progress.add_read_bytes(RESERVED_BYTES);
         found.push(read(&**device, channel).await?);
     }
-    let is_unused = |s: &Option<Superblock>| {
-        s.as_ref()
-            .is_none_or(|superblock| superblock.epoch == UNFINISHED_EPOCH)
+    let is_unused = |found: &Option<FoundCopies>| {
+        found
+            .as_ref()
+            .is_none_or(|found| found.superblock.epoch == UNFINISHED_EPOCH)
     };
     if found.iter().all(is_unused) {
         return Ok(Devices::Blank);
     }
     let newest = newest(found.iter().flatten()).clone();
-    let mut members = Vec::new();
-    let mut blank = Vec::new();
-    for (at, superblock) in found.into_iter().enumerate() {
-        match superblock {
-            Some(superblock)
-                if superblock.epoch != UNFINISHED_EPOCH || names(&newest, &superblock) =>
-            {
-                members.push((at, superblock));
+    let (members, blank) = divide(&newest, found);
+    check_unity(request, &newest, &members)?;
+    check_complete(request, &newest, &members, &blank)?;
+    let counts = members
+        .iter()
+        .map(|(_, found)| found.superblock.segment_count);
+    let segments = counts.map(u64::from).sum();
+    for (at, found) in &members {
+        check_size(&*request.devices[*at], &found.superblock, segments)?;
+    }
+    extension::extend(request, sort(members), &blank).map(Devices::Store)
+}
+
+/// What a device's reserved area holds.
+struct FoundCopies {
+    superblock: Superblock,
+    /// Where the copy lies that does not verify, if one does not.
+    lost_copy: Option<u64>,
+}
+
+/// A device of the store: where it stands in the request, and what was found on it.
+type Member = (usize, FoundCopies);
+
+/// The devices of the store, and those that are blank, by where they stand in the request.
+fn divide(newest: &Superblock, found: Vec<Option<FoundCopies>>) -> (Vec<Member>, Vec<usize>) {
+    let (mut members, mut blank) = (Vec::new(), Vec::new());
+    for (at, found) in found.into_iter().enumerate() {
+        let is_used = |superblock: &Superblock| superblock.epoch != UNFINISHED_EPOCH;
+        match found {
+            Some(found) if is_used(&found.superblock) || names(newest, &found.superblock) => {
+                members.push((at, found));
             }
             Some(_) | None => blank.push(at),
         }
     }
-    check_unity(request, &newest, &members)?;
-    check_complete(request, &newest, &members, &blank)?;
-    let segments = members
-        .iter()
-        .map(|(_, s)| u64::from(s.segment_count))
-        .sum();
-    for (at, superblock) in &members {
-        check_size(&*request.devices[*at], superblock, segments)?;
-    }
-    members.sort_by_key(|(_, superblock)| superblock.device);
-    let (order, superblocks) = members.into_iter().unzip();
-    let members = Members {
-        order,
-        superblocks,
+    (members, blank)
+}
+
+/// Brings the devices into the store's order.
+fn sort(mut members: Vec<Member>) -> Members {
+    members.sort_by_key(|(_, found)| found.superblock.device);
+    let lost = |(number, (_, found)): (usize, &Member)| Some((number, found.lost_copy?));
+    Members {
+        lost_copies: members.iter().enumerate().filter_map(lost).collect(),
+        order: members.iter().map(|(at, _)| *at).collect(),
+        superblocks: members
+            .into_iter()
+            .map(|(_, found)| found.superblock)
+            .collect(),
         added_count: 0,
-    };
-    extension::extend(request, members, &blank).map(Devices::Store)
+    }
 }
 
 /// The superblock that names the devices: of the last start, and of an addition that it began.
-fn newest<'a>(superblocks: impl Iterator<Item = &'a Superblock>) -> &'a Superblock {
+fn newest<'a>(found: impl Iterator<Item = &'a FoundCopies>) -> &'a Superblock {
+    let superblocks = found.map(|found| &found.superblock);
     let newest = superblocks.max_by_key(|s| (s.epoch, s.devices.len()));
     newest.expect("a device holds a store")
 }
@@ -123,7 +157,7 @@ fn names(store: &Superblock, member: &Superblock) -> bool {
 async fn read(
     device: &dyn Device,
     channel: &Rc<dyn Channel>,
-) -> Result<Option<Superblock>, OpenError> {
+) -> Result<Option<FoundCopies>, OpenError> {
     let geometry = device.geometry();
     if geometry.capacity_bytes < RESERVED_BYTES {
         let (bytes, bytes_min) = (geometry.capacity_bytes, RESERVED_BYTES);
@@ -137,7 +171,15 @@ async fn read(
     let area: IoBuffer = channel.read(0, area).await?;
     let copy = |at: u64| &area[at as usize..at as usize + SUPERBLOCK_BYTES];
     let reason = match Superblock::choose(SUPERBLOCK_OFFSETS.map(copy)) {
-        Ok(superblock) => return Ok(Some(superblock)),
+        Ok(superblock) => {
+            // Of an announcement there is one copy.
+            let is_whole = superblock.epoch == UNFINISHED_EPOCH;
+            let is_lost = |at: &u64| !is_whole && Superblock::decode(copy(*at)).is_err();
+            return Ok(Some(FoundCopies {
+                superblock,
+                lost_copy: SUPERBLOCK_OFFSETS.into_iter().find(is_lost),
+            }));
+        }
         Err(FormatError::Blank) if area.iter().all(|&byte| byte == 0) => return Ok(None),
         Err(FormatError::Blank | FormatError::ForeignMagic) => {
             "holds something that Cellar did not write; clear its first MiB if that is not needed"
@@ -161,9 +203,10 @@ async fn read(
 fn check_unity(
     request: &OpenRequest<'_>,
     newest: &Superblock,
-    members: &[(usize, Superblock)],
+    members: &[Member],
 ) -> Result<(), OpenError> {
-    for (number, (at, superblock)) in members.iter().enumerate() {
+    for (number, (at, found)) in members.iter().enumerate() {
+        let superblock = &found.superblock;
         let same_store = (superblock.hash_seed, superblock.segment_bytes)
             == (newest.hash_seed, newest.segment_bytes)
             && names(newest, superblock);
@@ -173,7 +216,7 @@ fn check_unity(
         if !same_store || !same_devices {
             return Err(incomplete(request, *at, "belongs to another store"));
         }
-        let is_double = |(_, other): &(usize, Superblock)| other.device == superblock.device;
+        let is_double = |(_, other): &Member| other.superblock.device == superblock.device;
         if members[..number].iter().any(is_double) {
             return Err(incomplete(
                 request,
@@ -198,7 +241,7 @@ fn check_unity(
 fn check_complete(
     request: &OpenRequest<'_>,
     newest: &Superblock,
-    members: &[(usize, Superblock)],
+    members: &[Member],
     blank: &[usize],
 ) -> Result<(), OpenError> {
     let (here, all) = (members.len(), newest.devices.len());
@@ -208,9 +251,7 @@ fn check_complete(
     let reason = format!("{here} of the {all} devices of its store are named");
     match (blank.first(), members.first()) {
         (Some(at), _) => {
-            let reason = format!(
-                "is blank, while a device of the store on the others is missing ({here} of {all} are named)"
-            );
+            let reason = format!("is blank, while one of the store's is missing: {reason}");
             Err(incomplete(request, *at, &reason))
         }
         (None, Some((at, _))) => Err(incomplete(request, *at, &reason)),

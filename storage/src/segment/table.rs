@@ -312,6 +312,12 @@ impl SegmentTable {
         self.allocated_count() + self.allocatable_count()
     }
 
+    /// Whether recovery could not tell what the segment holds.
+    pub(crate) fn is_lost(&self, segment: SegmentNumber) -> bool {
+        let life = self.get(segment);
+        life.state() == State::Cleaning && life.epoch.load(Ordering::Acquire) == 0
+    }
+
     /// Segments whose place on the device exists.
     pub(crate) fn allocated_count(&self) -> u64 {
         self.allocated_count.load(Ordering::Relaxed)

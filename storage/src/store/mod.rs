@@ -17,6 +17,7 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 use crate::cache::ValueCache;
 use crate::clock::Clock;
 use crate::cold::ColdLog;
+use crate::damage::{Damage, DamageLog};
 use crate::database::Databases;
 use crate::device::Device;
 use crate::error::StoreError;
@@ -64,6 +65,7 @@ pub(crate) struct Parts {
     pub(crate) collections: Arc<Collections>,
     pub(crate) counters: Counters,
     pub(crate) superblocks: Vec<Superblock>,
+    pub(crate) damage: DamageLog,
     pub(crate) was_clean: bool,
 }
 
@@ -326,14 +328,32 @@ impl Store {
         &self.closing
     }
 
-    /// The next writing of every device's superblock.
+    /// The next writing of every device's superblock. `clean`: the store is closed; it stays so.
     pub(crate) fn next_superblocks(&self, clean: bool) -> Vec<Superblock> {
         let mut superblocks = self.superblocks.lock();
         for superblock in superblocks.iter_mut() {
             superblock.sequence += 1;
-            superblock.clean = clean;
+            superblock.clean |= clean;
         }
         superblocks.clone()
+    }
+
+    /// Enters the current database map into the superblocks that are written from now on, if its
+    /// record is durable and they do not tell it yet. The guard keeps the map from changing.
+    pub(crate) fn enter_map(&self, _guard: &MutexGuard<'_, ()>) -> bool {
+        let (map, end) = (self.databases().map(), self.map_lsn());
+        let mut superblocks = self.superblocks.lock();
+        let is_news = superblocks
+            .iter()
+            .any(|superblock| superblock.map_lsn < end);
+        if !is_news || self.durable_lsn() < end {
+            return false;
+        }
+        for superblock in superblocks.iter_mut() {
+            superblock.databases = map;
+            superblock.map_lsn = end;
+        }
+        true
     }
 
     pub(crate) fn store_id(&self) -> StoreId {
@@ -364,11 +384,13 @@ impl Store {
             .set(self.clock().unix_ms());
     }
 
-    pub(crate) fn note_read_failure(&self, error: &StoreError) {
-        if matches!(error, StoreError::Corrupt { .. }) {
-            self.counters().corrupt_records.add(1);
-        }
-        tracing::error!(%error, "a record could not be read");
+    pub(crate) fn damage(&self) -> &DamageLog {
+        &self.parts.damage
+    }
+
+    /// The last damaged places that were met, by anybody, oldest first.
+    pub fn last_damage(&self) -> Vec<Damage> {
+        self.damage().last()
     }
 
     // ---- knobs

@@ -90,7 +90,6 @@ fn assemble(
     let counters = Counters::default();
     counters.recovery_read_bytes.set(recovered.read_bytes);
     counters.recovery_records.set(recovered.record_count);
-    counters.corrupt_records.set(recovered.corrupt_records);
     Store::new(Parts {
         segment_bytes: shape.segment_bytes,
         log: Log::new(
@@ -115,6 +114,7 @@ fn assemble(
         collections,
         counters,
         superblocks: recovered.superblocks,
+        damage: recovered.damage,
         was_clean: recovered.was_clean,
     })
 }

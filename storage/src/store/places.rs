@@ -1,8 +1,11 @@
 //! Places: from locations to segments, devices, blocks and write buffers.
 
+use std::sync::Arc;
+
 use cellar_index::Entry;
 
 use crate::cache::CacheKey;
+use crate::damage::{Damage, Loss, Part};
 use crate::error::StoreError;
 use crate::format::{HEAD_BYTES_MAX, RESERVED_BYTES, RecordHead, class_bytes, live_bytes};
 use crate::log::Image;
@@ -96,16 +99,36 @@ impl Store {
         openings.min().unwrap_or(Lsn::new(u64::MAX))
     }
 
-    /// The error for bytes of a segment that do not verify; it is counted.
-    pub(crate) fn corrupt(&self, segment: SegmentNumber, offset: u64, bytes: u64) -> StoreError {
-        self.counters().corrupt_records.add(1);
-        StoreError::Corrupt {
-            device: self.segments().place(segment).0.get(),
-            segment: segment.get(),
-            extent: Extent {
-                offset: self.device_offset(segment) + offset,
-                bytes,
+    /// The error for bytes of a segment that do not verify. They are counted, and reported with
+    /// what was lost.
+    pub(crate) fn corrupt(
+        &self,
+        segment: SegmentNumber,
+        (part, extent): (Part, Extent),
+        loss: Loss,
+    ) -> StoreError {
+        let device = self.segments().place(segment).0;
+        let extent = Extent {
+            offset: self.device_offset(segment) + extent.offset,
+            ..extent
+        };
+        let is_lost = self.segments().is_lost(segment);
+        self.damage().note(Damage {
+            device: Arc::clone(&self.devices()[usize::from(device.get())].geometry().name),
+            device_offset: extent.offset,
+            segment: Some(segment.get()),
+            part,
+            what: if is_lost {
+                "it cannot be verified: its segment's header is lost"
+            } else {
+                "it does not verify"
             },
+            loss,
+        });
+        StoreError::Corrupt {
+            device: device.get(),
+            segment: segment.get(),
+            extent,
         }
     }
 }
