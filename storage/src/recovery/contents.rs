@@ -151,7 +151,7 @@ impl<'a> Contents<'a> {
         lock.ensure_room(id).map_err(|_| OpenError::NoMemory)?;
         let replaced = lock.put(id, new);
         drop(lock);
-        self.weights[segment.get() as usize].live += i64::from(live_bytes(length_class));
+        self.weigh_entry(segment, &new, i64::from(live_bytes(length_class)));
         self.forget(id, replaced);
         if let Some(collection) = collection {
             self.roots.insert(id, collection);
@@ -163,9 +163,19 @@ impl<'a> Contents<'a> {
     fn forget(&mut self, id: Identity, entry: Option<Entry>) {
         let Some(entry) = entry else { return };
         let (segment, _) = place::of(&entry).split(self.media.segment_bytes);
-        self.weights[segment.get() as usize].live -= i64::from(live_bytes(entry.length_class));
+        self.weigh_entry(segment, &entry, -i64::from(live_bytes(entry.length_class)));
         if place::is_root(&entry) {
             self.roots.remove(&id);
+        }
+    }
+
+    fn weigh_entry(&mut self, segment: SegmentNumber, entry: &Entry, bytes: i64) {
+        self.weights[segment.get() as usize].live += bytes;
+        if entry.expiry_s != 0 {
+            let weight = (bytes, self.media.now_s);
+            self.media
+                .segments
+                .add_expiring(segment, entry.expiry_s, weight);
         }
     }
 

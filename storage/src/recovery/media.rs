@@ -27,6 +27,8 @@ pub(super) struct Media<'a> {
     /// Where segments lie; what they are is entered at the end.
     pub(super) segments: SegmentTable,
     pub(super) segment_bytes: u32,
+    /// When recovery began, in seconds of the calendar.
+    pub(super) now_s: u32,
     progress: &'a Progress,
     corrupt_count: Cell<u64>,
 }
@@ -51,6 +53,7 @@ impl<'a> Media<'a> {
                 .collect(),
             segments: SegmentTable::new(&counts),
             segment_bytes: members.ruling().segment_bytes,
+            now_s: request.now_s,
             progress: request.progress,
             corrupt_count: Cell::new(0),
         }

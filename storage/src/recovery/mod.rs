@@ -58,6 +58,8 @@ pub(crate) struct OpenRequest<'a> {
     /// Randomness for a store that is created: its ids and the seed of its hash.
     pub(crate) seed: [u8; 32],
     pub(crate) progress: &'a Progress,
+    /// The calendar's time, in seconds.
+    pub(crate) now_s: u32,
 }
 
 impl OpenRequest<'_> {

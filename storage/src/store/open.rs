@@ -41,6 +41,7 @@ impl Store {
             segment_bytes: options.segment_bytes,
             seed,
             progress: &options.progress,
+            now_s: u32::try_from(clock.unix_ms() / 1000).unwrap_or(u32::MAX),
         })
         .await?;
         let store = assemble(options, &devices, Arc::clone(&clock), (seed, recovered));
