@@ -2,6 +2,7 @@
 //!
 //! Owns the command line. Must never be needed to run the server.
 
+mod cleaner;
 mod index_bench;
 
 use clap::{Parser, Subcommand};
@@ -20,11 +21,14 @@ enum Bench {
     IndexMemory(index_bench::MemoryArguments),
     /// ns per lookup, insert, overwrite and remove at one key count.
     IndexLookup(index_bench::LookupArguments),
+    /// Write amplification of cleaning policies, simulated.
+    Cleaner(cleaner::Arguments),
 }
 
 fn main() -> std::io::Result<()> {
     match Arguments::parse().bench {
         Bench::IndexMemory(arguments) => index_bench::memory(&arguments),
         Bench::IndexLookup(arguments) => index_bench::lookup(&arguments),
+        Bench::Cleaner(arguments) => cleaner::run(&arguments),
     }
 }

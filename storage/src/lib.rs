@@ -43,6 +43,7 @@ mod value;
 mod worker;
 mod write;
 
+pub use cleaner::rule as cleaning;
 pub use clock::{Clock, SystemClock};
 pub use damage::{Damage, Loss, Part};
 pub use database::Db;

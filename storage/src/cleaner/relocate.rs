@@ -28,11 +28,14 @@ const READ_BYTES_MAX: u32 = 128 << 10;
 /// Records seen to before the executor gets a turn: about 50 us.
 const RECORDS_PER_TURN: usize = 64;
 
-/// Moves all that is live out of a segment. After it nothing leads into the segment.
-pub(crate) async fn relocate(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(), StoreError> {
+/// Moves all that is live out of a segment. After it nothing leads into the segment. `oldest`: the
+/// lowest opening of the other segments in use.
+pub(crate) async fn relocate(
+    worker: &Rc<Worker>,
+    victim: SegmentNumber,
+    oldest: Lsn,
+) -> Result<(), StoreError> {
     let entries = read_summary(worker, victim).await?;
-    // Segments are only freed by this task, so the oldest stays the oldest through the turn.
-    let oldest = worker.store().oldest_opening(Some(victim));
     let mut live = Vec::new();
     for (turn, entry) in entries.into_iter().enumerate() {
         if may_be_live(worker, victim, oldest, &entry) {
@@ -216,7 +219,7 @@ async fn move_record(
                 Some(found) => {
                     let location = place::field(new, place::is_root(&found));
                     lock.put(identity, Entry { location, ..found });
-                    store.move_live(old, new, &found);
+                    store.move_live(new, &found);
                 }
                 None => move_unindexed(worker, entry, old, new),
             }

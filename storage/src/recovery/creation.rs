@@ -1,6 +1,8 @@
 //! A new store on blank devices. Owns its first superblocks; must never be called for devices that
 //! hold anything.
 
+use std::sync::Arc;
+
 use cellar_index::{Hasher, Index};
 
 use crate::device::Device;
@@ -39,7 +41,7 @@ pub(super) async fn create(request: &OpenRequest<'_>) -> Result<Recovered, OpenE
     );
     Ok(Recovered {
         device_order: (0..superblocks.len()).collect(),
-        segments: SegmentTable::new(&counts),
+        segments: Arc::new(SegmentTable::new(&counts)),
         index: Index::new(0).map_err(|_| OpenError::NoMemory)?,
         hasher: Hasher::new(first.hash_seed),
         map: first.databases,

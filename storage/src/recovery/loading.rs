@@ -64,8 +64,9 @@ impl<'a> Loading<'a> {
     ) -> Result<Self, OpenError> {
         // Recovery ignores maxmemory (design rule 15).
         let index = Arc::new(Index::new(0).map_err(|_| OpenError::NoMemory)?);
-        let shape = (media.segments.count(), media.segment_bytes);
-        let shard = || Shard::new(Arc::clone(&index), known.map, shape);
+        // Of a loading that was begun anew.
+        media.segments.clear_expiring();
+        let shard = || Shard::new(Arc::clone(&index), media, known.map);
         let lanes = match threads {
             0 | 1 => vec![Lane::new(Place::Here(shard()))],
             several => (0..several)

@@ -66,6 +66,8 @@ pub(crate) struct OpenRequest<'a> {
     /// Threads that load the index; 1: the caller's own.
     pub(crate) threads: usize,
     pub(crate) progress: &'a Progress,
+    /// The calendar's time, in seconds.
+    pub(crate) now_s: u32,
 }
 
 impl OpenRequest<'_> {
@@ -85,7 +87,7 @@ pub(crate) struct Recovered {
     pub(crate) device_order: Vec<usize>,
     /// The superblocks of the new life, in the store's order.
     pub(crate) superblocks: Vec<Superblock>,
-    pub(crate) segments: SegmentTable,
+    pub(crate) segments: Arc<SegmentTable>,
     /// Not bounded yet.
     pub(crate) index: Index,
     pub(crate) hasher: Hasher,

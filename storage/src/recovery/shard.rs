@@ -11,7 +11,8 @@ use crate::error::OpenError;
 use crate::expiry::entry_seconds;
 use crate::format::{DatabaseMap, EntryDetail, SummaryEntry, class_of, live_bytes};
 use crate::place;
-use crate::segment::shadow_bytes;
+use crate::recovery::media::Media;
+use crate::segment::{SegmentTable, shadow_bytes};
 use crate::units::{CollectionId, Location, SegmentNumber};
 
 /// Entries whose buckets are asked for before the first is put: the misses then overlap.
@@ -35,8 +36,10 @@ pub(super) struct Weight {
 /// One shard. The index is all shards'; each puts entries into partitions of its own.
 pub(super) struct Shard {
     index: Arc<Index>,
+    segments: Arc<SegmentTable>,
     map: DatabaseMap,
     segment_bytes: u32,
+    now_s: u32,
     /// What this shard's entries add to each segment: of one alone it can be negative only for a
     /// moment, as records come in the order of their doing.
     pub(super) weights: Vec<Weight>,
@@ -46,17 +49,16 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// Records are judged by `map`.
-    pub(super) fn new(
-        index: Arc<Index>,
-        map: DatabaseMap,
-        (segment_count, segment_bytes): (u32, u32),
-    ) -> Self {
+    /// Records are judged by `map`. How many bytes die by their deadlines is counted in the
+    /// segments' table at once.
+    pub(super) fn new(index: Arc<Index>, media: &Media<'_>, map: DatabaseMap) -> Self {
         Self {
             index,
+            segments: Arc::clone(&media.segments),
             map,
-            segment_bytes,
-            weights: vec![Weight::default(); segment_count as usize],
+            segment_bytes: media.segment_bytes,
+            now_s: media.now_s,
+            weights: vec![Weight::default(); media.segments.count() as usize],
             roots: HashMap::new(),
             pages: HashMap::new(),
         }
@@ -148,7 +150,7 @@ impl Shard {
         lock.ensure_room(id).map_err(|_| OpenError::NoMemory)?;
         let replaced = lock.put(id, new);
         drop(lock);
-        self.weights[segment.get() as usize].live += i64::from(live_bytes(length_class));
+        self.weigh(segment, &new, i64::from(live_bytes(length_class)));
         self.forget(id, replaced);
         if let Some(collection) = collection {
             self.roots.insert(id, collection);
@@ -160,9 +162,17 @@ impl Shard {
     fn forget(&mut self, id: Identity, entry: Option<Entry>) {
         let Some(entry) = entry else { return };
         let (segment, _) = place::of(&entry).split(self.segment_bytes);
-        self.weights[segment.get() as usize].live -= i64::from(live_bytes(entry.length_class));
+        self.weigh(segment, &entry, -i64::from(live_bytes(entry.length_class)));
         if place::is_root(&entry) {
             self.roots.remove(&id);
+        }
+    }
+
+    fn weigh(&mut self, segment: SegmentNumber, entry: &Entry, bytes: i64) {
+        self.weights[segment.get() as usize].live += bytes;
+        if entry.expiry_s != 0 {
+            let weight = (bytes, self.now_s);
+            self.segments.add_expiring(segment, entry.expiry_s, weight);
         }
     }
 }

@@ -15,6 +15,7 @@ use cellar_index::{Hasher, Index};
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use crate::cache::ValueCache;
+use crate::cleaner::rule as cleaning;
 use crate::clock::Clock;
 use crate::cold::ColdLog;
 use crate::damage::{Damage, DamageLog};
@@ -34,18 +35,13 @@ use crate::upkeep::READY_MIN;
 use crate::worker::Worker;
 use crate::write::Mark;
 
-/// Free segments that only the cleaner may open: its open segment, the next one, and two that wait
-/// to be freed behind a group commit.
-pub(crate) const CLEANER_SEGMENTS: u64 = 4;
+/// Free segments that only the cleaner may open.
+pub(crate) const CLEANER_SEGMENTS: u64 = cleaning::RESERVE_SEGMENTS;
 /// Share of the segments' bytes that live data may take, in percent, for commands that Redis
 /// refuses when memory is short: beyond it a byte written costs more than five relocated.
 const LIVE_PERCENT_GROWTH: u64 = 88;
 /// The same for commands that change what is there.
 const LIVE_PERCENT_CHANGE: u64 = 91;
-/// The cleaner works while fewer than one in so many segments are free, beside its own reserve.
-const CLEAN_BELOW_ONE_IN: u64 = 50;
-/// The same for small stores: the open segment, its successor, and one to come.
-const CLEAN_BELOW_MIN: u64 = 3;
 /// No map record: the databases are those of the superblock.
 const NO_LOCATION: u64 = u64::MAX;
 
@@ -301,8 +297,7 @@ impl Store {
 
     /// Whether so few segments are free that the cleaner has to work.
     pub(crate) fn wants_cleaning(&self) -> bool {
-        let count = u64::from(self.segments().count());
-        let mark = CLEANER_SEGMENTS + (count / CLEAN_BELOW_ONE_IN).max(CLEAN_BELOW_MIN);
+        let mark = cleaning::clean_mark(u64::from(self.segments().count()));
         self.segments().free_count() < mark
     }
 
@@ -391,6 +386,11 @@ impl Store {
     /// The last damaged places that were met, by anybody, oldest first.
     pub fn last_damage(&self) -> Vec<Damage> {
         self.damage().last()
+    }
+
+    /// The calendar's time, in seconds; it ends in the year 2106.
+    pub(crate) fn now_s(&self) -> u32 {
+        u32::try_from(self.clock().unix_ms() / 1000).unwrap_or(u32::MAX)
     }
 
     // ---- knobs

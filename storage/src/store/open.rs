@@ -42,6 +42,7 @@ impl Store {
             seed,
             threads: options.recovery_threads,
             progress: &options.progress,
+            now_s: u32::try_from(clock.unix_ms() / 1000).unwrap_or(u32::MAX),
         })
         .await?;
         let store = assemble(options, &devices, Arc::clone(&clock), (seed, recovered));
@@ -77,7 +78,7 @@ fn assemble(
         let bytes = shape.segment_bytes;
         Image::new(device.shared_buffer(bytes as usize), bytes)
     };
-    let segments = Arc::new(recovered.segments);
+    let segments = recovered.segments;
     let collections = Arc::new(Collections::new(recovered.epoch));
     recovered
         .roots

@@ -85,6 +85,7 @@ pub(super) async fn open_seeded(
         segment_bytes: SEGMENT_BYTES,
         seed: [seed; 32],
         progress: &progress,
+        now_s: 1_900_000_000,
     };
     open(request).await
 }
