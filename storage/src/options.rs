@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::evict::EvictionPolicy;
 use crate::recovery::Progress;
 
 /// When a write counts as acknowledged, in Redis's words.
@@ -45,6 +46,8 @@ pub struct StoreOptions {
     /// Threads that load the index when the store is opened; 1: that of the caller. No more are
     /// made than serve later, so that a start takes what the store may take.
     pub recovery_threads: usize,
+    /// What happens at start when devices or memory are full.
+    pub eviction_policy: EvictionPolicy,
     /// Where opening tells how far it is.
     pub progress: Arc<Progress>,
 }
@@ -58,6 +61,7 @@ impl Default for StoreOptions {
             memory_bytes_max: 0,
             value_cache_bytes: 256 << 20,
             recovery_threads: 1,
+            eviction_policy: EvictionPolicy::default(),
             progress: Arc::default(),
         }
     }

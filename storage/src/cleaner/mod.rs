@@ -14,6 +14,7 @@ use std::rc::Rc;
 
 use crate::cleaner::victim::Choice;
 use crate::error::StoreError;
+use crate::evict;
 use crate::units::SegmentNumber;
 use crate::worker::Worker;
 
@@ -62,7 +63,10 @@ async fn turn(
     if !worker.store().wants_cleaning() {
         return Ok(PIN_INTERVAL_US);
     }
-    let victims = choice.next(worker).await;
+    let victims = match evict::wants_oldest(worker.store()) {
+        Some(excess_bytes) => choice.next_oldest(worker, excess_bytes).await,
+        None => choice.next(worker).await,
+    };
     let found_any = !victims.is_empty();
     let cleaned = clean(worker, choice, &victims).await?;
     if !cleaned.is_empty() {

@@ -12,6 +12,7 @@ use crate::cleaner::free::write_cold;
 use crate::cold::ColdPlace;
 use crate::damage::{Loss, Part};
 use crate::error::StoreError;
+use crate::evict;
 use crate::expiry::{Deadline, deadline};
 use crate::format::{
     ENTRY_BYTES, EntryDetail, FOOTER_BYTES, Footer, Record, SummaryEntry, class_of, live_bytes,
@@ -45,6 +46,7 @@ pub(crate) async fn relocate(
             tokio::task::yield_now().await;
         }
     }
+    evict::give_up(worker, victim, &mut live).await;
     live.sort_unstable_by_key(|entry| entry.offset);
     let mut rest = live.as_slice();
     while let Some(first) = rest.first() {
@@ -218,7 +220,13 @@ async fn move_record(
             match found {
                 Some(found) => {
                     let location = place::field(new, place::is_root(&found));
-                    lock.put(identity, Entry { location, ..found });
+                    // What stays has to be used again to stay another time.
+                    let moved = Entry {
+                        location,
+                        referenced: false,
+                        ..found
+                    };
+                    lock.put(identity, moved);
                     store.move_live(new, &found);
                 }
                 None => move_unindexed(worker, entry, old, new),

@@ -121,6 +121,44 @@ impl Choice {
         self.take(worker.store())
     }
 
+    /// The oldest segments as the victims of the next turn, marked as being cleaned: so many that
+    /// they hold `excess_bytes`, if a turn takes as much. The usual ones where none can be cleaned.
+    pub(super) async fn next_oldest(
+        &mut self,
+        worker: &Rc<Worker>,
+        excess_bytes: u64,
+    ) -> Vec<SegmentNumber> {
+        if self.turns_left == 0 {
+            let kind = self.kind;
+            *self = look(worker).await;
+            self.kind = kind;
+        }
+        self.turns_left = self.turns_left.saturating_sub(1);
+        let store = worker.store();
+        let durable = store.durable_lsn();
+        let mut turn = Turn::new(store);
+        for (opening, segment) in &self.openings {
+            let life = store.segments().get(*segment);
+            if !is_in_use(life, *opening) || !is_ready(life, durable) {
+                continue;
+            }
+            let candidate = Candidate {
+                segment: *segment,
+                taken: life.live_bytes() + life.shadow_bytes(),
+                worth: f64::INFINITY,
+            };
+            if !turn.fits(&candidate) || (turn.taken >= excess_bytes && turn.taken > 0) {
+                break;
+            }
+            turn.add(candidate);
+        }
+        if turn.victims.is_empty() {
+            self.turns_left = 0;
+            return self.next(worker).await;
+        }
+        turn.victims
+    }
+
     /// The lowest LSN at which any segment in use but `except` was opened, or a lower one.
     pub(super) fn oldest_opening(&self, store: &Store, except: SegmentNumber) -> Lsn {
         let is_other = |(opening, other): &&(Lsn, SegmentNumber)| {

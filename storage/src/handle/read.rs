@@ -62,7 +62,10 @@ impl Handle {
         key: &[u8],
         hold: Option<StripeLocks>,
     ) -> Result<Option<Snapshot>, StoreError> {
-        let Some((_, record)) = self.0.read_record(identity).await? else {
+        let found = self.0.read_record(identity).await?;
+        self.0
+            .note_use(identity, found.as_ref().map(|(entry, _)| entry));
+        let Some((_, record)) = found else {
             return Ok(None);
         };
         if record.key() != key || record.is_expired(self.clock().unix_ms()) {
@@ -128,6 +131,7 @@ impl Handle {
     /// Counts as a use of the key for whoever chooses keys to evict.
     pub fn touch(&self, db: Db, key: &[u8]) {
         let identity = self.0.identify(self.store().databases().resolve(db), key);
-        self.store().index().mark_referenced(identity);
+        let found = self.store().index().lookup(identity);
+        self.0.note_use(identity, found.as_ref());
     }
 }
