@@ -6,8 +6,9 @@
 Each server runs pinned to core 0, redis-benchmark to core 1, over a unix socket. CPU is what the
 kernel charged to all threads of the server's process, user and system, by the number of requests.
 The servers take turns, so that a machine that slows down slows both; the median of the turns is
-printed, as a Markdown table. Values fit in DRAM and were read before GET is measured. Stock Redis keeps nothing on disk, which cellar at
-its default does; `--redis-option=--appendonly --redis-option=yes` makes Redis keep its log too.
+printed, as a Markdown table. Values fit in DRAM and were read before GET is measured. Stock Redis
+keeps nothing on disk, which cellar at its default does; `--redis-option=--appendonly
+--redis-option=yes` makes Redis keep its log too.
 """
 
 import argparse

@@ -1,8 +1,8 @@
-//! A read beside a flood of writes: a GET that needs the device is answered soon although hundreds of
-//! connections keep every worker busy with pipelined SETs, so that no worker ever sleeps.
+//! A read beside a flood of writes: a GET that needs the device is answered soon although hundreds
+//! of connections keep every worker busy with pipelined SETs, so that no worker ever sleeps.
 //!
-//! Owns the bound on that wait. It is far above what is measured (tens of milliseconds) and below what
-//! a read takes that is only submitted when a worker sleeps (seconds, or for ever).
+//! Owns the bound on that wait. It is far above what is measured (tens of milliseconds) and below
+//! what a read takes that is only submitted when a worker sleeps (seconds, or for ever).
 
 #[path = "socket/mod.rs"]
 mod socket;
@@ -18,7 +18,8 @@ const PIPELINE: usize = 16;
 const VALUE_BYTES: usize = 1000;
 /// Keys whose values are on the device alone by the time they are read.
 const COLD_KEYS: usize = 100;
-/// Bytes of other values that push them out of the write buffers, which hold four segments of 8 MiB.
+/// Bytes of other values that push them out of the write buffers, which hold four segments of 8
+/// MiB.
 const FLOOD_BYTES_FIRST: u64 = 64 << 20;
 const GET_WAIT_MAX: Duration = Duration::from_secs(2);
 

@@ -163,3 +163,47 @@ fn ranges_of_large_values_are_rewritten_in_place() {
         assert!(get(&handle, b"k").await.expect("it is there") == model);
     });
 }
+
+#[test]
+fn a_removal_of_many_keys_counts_them_and_does_nothing_when_it_is_dropped() {
+    use std::task::{Context, Waker};
+    on_worker(async {
+        let directory = tempfile::tempdir().unwrap();
+        let handle = open(directory.path(), 64 << 20, small()).await;
+        let batch = || {
+            let mut batch = WriteBatch::new();
+            for number in 0..1000_u64 {
+                batch.remove(DB, number.to_le_bytes().to_vec());
+            }
+            batch
+        };
+        for number in 0..1000_u64 {
+            set(&handle, &number.to_le_bytes(), b"v").await;
+        }
+        {
+            let dropped = std::pin::pin!(handle.commit(batch()));
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(dropped.poll(&mut context).is_pending());
+        }
+        assert_eq!(handle.dbsize(DB), 1000);
+        assert_eq!(handle.commit(batch()).await.unwrap().removed, 1000);
+        assert_eq!(handle.dbsize(DB), 0);
+    });
+}
+
+#[test]
+fn a_key_met_after_its_deadline_is_gone_at_once() {
+    on_worker(async {
+        let directory = tempfile::tempdir().unwrap();
+        let handle = open(directory.path(), 64 << 20, small()).await;
+        let deadline_ms = handle.clock().unix_ms() + 20;
+        let mut batch = WriteBatch::new();
+        batch.set(DB, &b"k"[..], &b"v"[..], Encoding::Raw, Some(deadline_ms));
+        assert!(handle.commit(batch).await.unwrap().applied);
+        while handle.clock().unix_ms() < deadline_ms {
+            tokio::task::yield_now().await;
+        }
+        assert!(get(&handle, b"k").await.is_none());
+        assert_eq!((handle.dbsize(DB), handle.expires(DB)), (0, 0));
+    });
+}

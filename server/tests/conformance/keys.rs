@@ -18,6 +18,8 @@ fn removal_and_existence() {
         UNLINK b c -> :2
         EXISTS a b c -> :0
         DEL -> -ERR wrong number of arguments for 'del' command
+        SET past 1 EXAT 1 -> +OK
+        DEL past past -> :0
         RANDOMKEY -> nil
         SET only 1 -> +OK
         RANDOMKEY -> 'only'
@@ -27,7 +29,8 @@ fn removal_and_existence() {
 
 #[test]
 fn moving() {
-    Script::start().run(
+    let mut script = Script::start();
+    script.run(
         "
         SET a 1 EX 100 -> +OK
         RENAME a b -> +OK
@@ -49,8 +52,6 @@ fn moving() {
         COPY c c DB 1 -> :1
         COPY c x DB 99 -> -ERR DB index is out of range
         COPY c x DB y -> -ERR value is not an integer or out of range
-        COPY c x DB 4294967296 -> -ERR value is out of range, \
-            value must between -2147483648 and 2147483647
         COPY c x DB -> -ERR syntax error
         MOVE c 1 -> :0
         MOVE d 1 -> :1
@@ -61,6 +62,10 @@ fn moving() {
         GET d -> '1'
         TTL d -> :100
         ",
+    );
+    script.check(
+        "COPY c x DB 4294967296",
+        "-ERR value is out of range, value must between -2147483648 and 2147483647",
     );
 }
 

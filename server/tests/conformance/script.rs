@@ -26,13 +26,19 @@ impl Script {
     pub(crate) fn run(&mut self, lines: &str) {
         for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let (request, expected) = line.split_once(" -> ").expect("a line has an arrow");
-            let words = request.split_whitespace();
-            let words: Vec<&str> = words
-                .map(|word| if word == "''" { "" } else { word })
-                .collect();
-            let reply = self.client.call(&words).expect("the server answers");
-            assert_eq!(notation(&reply), expected, "{request}");
+            self.check(request, expected);
         }
+    }
+
+    /// Runs one request, for a reply that is too long for a line.
+    #[track_caller]
+    pub(crate) fn check(&mut self, request: &str, expected: &str) {
+        let words = request.split_whitespace();
+        let words: Vec<&str> = words
+            .map(|word| if word == "''" { "" } else { word })
+            .collect();
+        let reply = self.client.call(&words).expect("the server answers");
+        assert_eq!(notation(&reply), expected, "{request}");
     }
 
     /// Runs one request whose arguments the notation cannot express.

@@ -27,9 +27,8 @@ pub(crate) struct Request {
 }
 
 /// Templates. `K` is a key, `B` a key of large values, `V` a value, `I` a number, `O` an offset,
-/// `T` a small positive time in seconds, `F` a float, `D` a database, `P` a pattern, `W` an integer
-/// type of BITFIELD, `*` the same slot again some times, `?x` options from pool `x`; else a word as
-/// it is.
+/// `F` a float, `D` a database, `P` a pattern, `W` an integer type of BITFIELD, `*` some more keys,
+/// `?x` options from pool `x`; else a word as it is.
 const EXACT: &[&str] = &[
     "DEL K",
     "DEL K *",
@@ -53,6 +52,13 @@ const EXACT: &[&str] = &[
     "OBJECT ENCODING K K",
     "SET K V",
     "SET K V",
+    "SET B",
+    "PSETEX K 100000",
+    "EXPIRE K",
+    "PEXPIRE K 100000 FOO",
+    "GETRANGE B I",
+    "BITCOUNT B I",
+    "BITFIELD B GET W",
     "SET K V ?set",
     "SET K V ?set",
     "GET K",
@@ -141,10 +147,13 @@ pub(crate) fn request(random: &mut Random) -> Request {
     };
     let template = *random.pick(templates);
     let mut arguments = fill(template, random);
-    // names that an error echoes must be text
-    let is_mutable = !["SELECT", "OBJECT", "NOSUCH"]
-        .iter()
-        .any(|name| template.starts_with(name));
+    // a name that an error echoes must be text, a time must stay long, and a large value must not
+    // become a key
+    let fixed = [
+        "SELECT", "OBJECT", "NOSUCH", "PSETEX", "SETEX", "EXPIRE ", "PEXPIRE ",
+    ];
+    let is_mutable =
+        !template.contains(" B") && !fixed.iter().any(|name| template.starts_with(name));
     if is_mutable && random.one_in(MUTATED_ONE_IN) {
         mutate(&mut arguments, random);
     }

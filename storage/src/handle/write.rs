@@ -126,7 +126,8 @@ impl Handle {
         outcome
     }
 
-    /// Removes many keys, some at a time: removals have no bound, and hold up nobody.
+    /// Removes many keys, some at a time: removals have no bound, and hold up nobody. It waits
+    /// before its first step, so that a caller who drops what has to wait has done nothing yet.
     async fn remove_in_steps(
         &self,
         items: &[Item],
@@ -137,10 +138,10 @@ impl Handle {
             ..Outcome::default()
         };
         for step in items.chunks(REMOVALS_PER_COMMIT) {
+            tokio::task::yield_now().await;
             let outcome = self.0.commit_items(step, terms).await?;
             total.removed += outcome.removed;
             total.written += outcome.written;
-            tokio::task::yield_now().await;
         }
         Ok(total)
     }

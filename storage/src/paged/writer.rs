@@ -104,6 +104,8 @@ impl Worker {
         let fresh = FreshCollection::new(self.store().collections(), page_count);
         let mut next = 0;
         while next < page_count {
+            // Before the first page, too: a caller who drops what has to wait has written nothing.
+            tokio::task::yield_now().await;
             let end = page_count.min(next + PAGES_PER_COMMIT);
             let pages = self
                 .page_contents(fresh.collection, source, next..end)
@@ -112,7 +114,6 @@ impl Worker {
             self.commit_prepared(&writes, crate::write::Terms::default())
                 .await?;
             next = end;
-            tokio::task::yield_now().await;
         }
         Ok(fresh)
     }

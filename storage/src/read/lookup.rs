@@ -45,13 +45,18 @@ impl Worker {
             return Lookup::Absent;
         };
         let now_ms = self.store().clock().unix_ms();
-        if deadline(&located.entry, now_ms) == Deadline::Passed {
-            let at = place::of(&located.entry);
+        let (at, said) = (place::of(&located.entry), deadline(&located.entry, now_ms));
+        if said == Deadline::Passed {
             drop(located);
             self.remove_expired(identity, database, at);
             return Lookup::Absent;
         }
-        self.read_located(located, key, now_ms)
+        let lookup = self.read_located(located, key, now_ms);
+        if said == Deadline::Now && matches!(lookup, Lookup::Absent) {
+            // The record was in memory, and its milliseconds have passed.
+            self.remove_expired(identity, database, at);
+        }
+        lookup
     }
 
     fn read_located(self: &Rc<Self>, located: Located, key: &[u8], now_ms: u64) -> Lookup {

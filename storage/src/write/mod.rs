@@ -3,7 +3,8 @@
 //!
 //! ```text
 //! batch -> items (large values: pages are written first) -> drafts with payload checksums
-//!   -> commit: bucket locks, key locks free?, conditions, index room, log place, copy, put, publish
+//!   -> commit: bucket locks, key locks free?, conditions, index room, log place, copy, put,
+//!      publish
 //! ```
 
 mod batch;

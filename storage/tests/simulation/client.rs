@@ -1,5 +1,5 @@
-//! A client: one operation after the other, drawn from its seed, on keys of its own and on some that
-//! all clients share. Owns the choice; what an operation does and must show is told beside it
+//! A client: one operation after the other, drawn from its seed, on keys of its own and on some
+//! that all clients share. Owns the choice; what an operation does and must show is told beside it
 //! (`blind`, `locked`, `reads`).
 
 use std::collections::VecDeque;
@@ -168,17 +168,17 @@ impl Client {
             }
             Err(Failure::Store(StoreError::Closing)) if self.scene.is_closing.get() => false,
             Err(Failure::Store(error)) => {
-                self.report(format!("{name}: {error}"));
+                self.report(&format!("{name}: {error}"));
                 false
             }
             Err(Failure::Violation(Violation(what))) => {
-                self.report(format!("{name}: {what}"));
+                self.report(&format!("{name}: {what}"));
                 false
             }
         }
     }
 
-    fn report(&self, what: String) {
+    fn report(&self, what: &str) {
         let (client, at_us) = (self.number, self.scene.now_us());
         self.scene
             .report(Violation(format!("client {client} at {at_us} us: {what}")));

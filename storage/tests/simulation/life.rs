@@ -1,5 +1,5 @@
-//! A life: clients at work beside the upkeep, until the end that was drawn for it. Owns what is looked
-//! at before the end; the end itself is the world's.
+//! A life: clients at work beside the upkeep, until the end that was drawn for it. Owns what is
+//! looked at before the end; the end itself is the world's.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

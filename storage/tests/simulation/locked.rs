@@ -75,7 +75,8 @@ impl Client {
             .handle
             .write_range(&locks, db, name, offset, &data)
             .await?;
-        // Where the deadline came meanwhile, an entry without one tells that the write found nothing.
+        // Where the deadline came meanwhile, an entry without one tells that the write found
+        // nothing.
         let found_nothing = self.existence(shown, &key, start_ms) == Existence::Unsure
             && matches!(self.handle.try_peek(db, name), Peek::Present(_));
         if found_nothing {

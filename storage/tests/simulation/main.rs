@@ -8,18 +8,24 @@
 //! - the state is the one after some prefix of all commits, in the one order in which they happened
 //!   over all clients, with everything that was acknowledged or that the durable LSN covered, and
 //!   with `everysec` everything older than a second. A batch is one commit;
-//! - no key comes back that was removed, flushed or had expired, and every value is right by content;
+//! - no key comes back that was removed, flushed or had expired, and every value is right by
+//!   content;
 //! - every read of a living store shows what its key held at its lookup;
 //! - no operation waits for ever, and no task spins;
 //! - at rest the live bytes and the keys that the store counts are those that there are;
 //! - nothing counts as corrupt where nothing rotted.
 //!
-//! `SEED=n` replays the run of a seed, `RUNS=n` makes so many, from seed 1 on or from `SEED`. At length:
+//! `SEED=n` replays the run of a seed, `RUNS=n` makes so many, from seed 1 on or from `SEED`. At
+//! length:
 //!
 //! ```sh
 //! RUNS=5000 cargo test --release -p cellar-storage --test simulation lives -- --nocapture
 //! ```
 
+#![expect(
+    clippy::print_stdout,
+    reason = "a failing seed is told where tests tell it"
+)]
 mod blind;
 mod client;
 mod life;

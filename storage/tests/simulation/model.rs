@@ -1,12 +1,13 @@
-//! What the store must hold: every commit of a life in the order in which it happened, and what each
-//! key held after each. Owns the comparison of a recovered state with the states after all prefixes;
-//! must never look into the store.
+//! What the store must hold: every commit of a life in the order in which it happened, and what
+//! each key held after each. Owns the comparison of a recovered state with the states after all
+//! prefixes; must never look into the store.
 //!
-//! One thread runs everything, and a commit returns in the same poll in which it is published. So the
-//! order in which clients tell of their commits is the order of the log, across all clients.
+//! One thread runs everything, and a commit returns in the same poll in which it is published. So
+//! the order in which clients tell of their commits is the order of the log, across all clients.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::fmt::Write;
 
 use bytes::Bytes;
 use cellar_storage::{DATABASE_COUNT_MAX, Db, Lsn};
@@ -193,8 +194,8 @@ impl Model {
         self.histories.keys()
     }
 
-    /// A commit happened: the log ends at `lsn` after it. `shown`: what the numbers meant when it was
-    /// asked for; of a database that was flushed since, it changes nothing.
+    /// A commit happened: the log ends at `lsn` after it. `shown`: what the numbers meant when it
+    /// was asked for; of a database that was flushed since, it changes nothing.
     pub(crate) fn commit(
         &mut self,
         (lsn, at_us): (Lsn, u64),
@@ -276,13 +277,14 @@ impl Model {
         };
         let (of_a, of_b) = (content_of(self, a), content_of(self, b));
         for (keys, to) in [(&of_a, a), (&of_b, b)] {
-            keys.iter()
-                .for_each(|(key, _)| self.note((to, key.clone()), None));
+            for (key, _) in keys {
+                self.note((to, key.clone()), None);
+            }
         }
         for (versions, to) in [(of_b, a), (of_a, b)] {
-            versions
-                .into_iter()
-                .for_each(|(key, version)| self.note((to, key), Some(version)));
+            for (key, version) in versions {
+                self.note((to, key), Some(version));
+            }
         }
         self.shown.0.swap(usize::from(a.0), usize::from(b.0));
         Ok(())
@@ -387,16 +389,18 @@ impl Model {
             !shows(held, sighting.found.as_ref(), sighting.ms)
         };
         for (key, steps) in self.histories.iter().filter(stands_against).take(5) {
-            text += &format!("\n  {key:?} shows {:?}; it held", found[key]);
+            write!(text, "\n  {key:?} shows {:?}; it held", found[key]).expect("a string has room");
             let near = steps
                 .partition_point(|step| step.commit <= allowed)
                 .saturating_sub(3);
             for step in steps.iter().skip(near).take(7) {
                 let lsn = self.commits[step.commit].lsn;
-                text += &format!(
+                write!(
+                    text,
                     "\n    from commit {} (lsn {lsn}): {:?}",
                     step.commit, step.held
-                );
+                )
+                .expect("a string has room");
             }
         }
         Violation(text)

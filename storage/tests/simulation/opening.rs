@@ -27,8 +27,8 @@ pub(crate) struct Opened {
 }
 
 impl World {
-    /// Opens the store on several different remains of the last life. All have to be right; the last
-    /// is the one that is gone on with.
+    /// Opens the store on several different remains of the last life. All have to be right; the
+    /// last is the one that is gone on with.
     pub(crate) fn recover(&mut self) -> Result<Opened, Violation> {
         let before = self.devices.clone();
         for _ in 1..self.plan.remains {

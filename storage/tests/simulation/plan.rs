@@ -1,5 +1,5 @@
-//! What a seed stands for: the devices, the store's options, the clients and their taste. Owns every
-//! draw that shapes a run; must never draw during one.
+//! What a seed stands for: the devices, the store's options, the clients and their taste. Owns
+//! every draw that shapes a run; must never draw during one.
 
 use std::ops::Range;
 

@@ -86,7 +86,7 @@ impl Client {
     /// Begins several reads and then awaits them: each shows what its key held when it began.
     pub(crate) async fn get_several(&mut self) -> Result<(), Failure> {
         let mut begun = VecDeque::new();
-        for _ in 0..1 + self.random.below(PIPELINE_MAX) {
+        for _ in 0..=self.random.below(PIPELINE_MAX) {
             let key = self.any_key();
             let (held, now_ms) = (self.held(self.shown(), &key), self.scene.now_ms());
             let found = match self.handle.lookup(key.0, &key.1) {

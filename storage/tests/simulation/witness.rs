@@ -1,5 +1,5 @@
-//! What a store holds, seen from outside: every key of every database, by content. Owns the reading;
-//! the judgement is the model's.
+//! What a store holds, seen from outside: every key of every database, by content. Owns the
+//! reading; the judgement is the model's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
