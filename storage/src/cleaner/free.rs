@@ -44,9 +44,10 @@ pub(crate) async fn free(
 
 /// Writes what the cold log holds and has not written; a full segment is sealed by it.
 ///
-/// First everything is made durable that was in the hot log when the records were copied. A tombstone
-/// is carried on because its key is absent; what made it absent may be a younger tombstone, and
-/// without that one a crash would let the old one, at its segment's opening, remove a newer value.
+/// First everything is made durable that was in the hot log when the records were copied. A
+/// tombstone is carried on because its key is absent; what made it absent may be a younger
+/// tombstone, and without that one a crash would let the old one, at its segment's opening, remove
+/// a newer value.
 pub(crate) async fn write_cold(worker: &Rc<Worker>) -> Result<(), StoreError> {
     let cold = worker.store().cold();
     worker.wait_durable(worker.store().log().tail()).await?;
