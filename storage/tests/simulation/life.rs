@@ -32,7 +32,9 @@ impl World {
         let (plan, clock) = (self.plan.clone(), self.clock.clone());
         let scene = Rc::new(Scene::new(plan, clock, model, self.next_value));
         let upkeep_ended = self.hire(&scene, &opened);
-        let steps = self.random.below(self.plan.steps_max) + 1;
+        let steps = self
+            .plan
+            .steps(self.tally.recoveries == 0, &mut self.random);
         let ending = if self.random.below(5) == 0 {
             Ending::Close
         } else {
