@@ -23,8 +23,9 @@ pub(super) struct Harvest {
 }
 
 /// Walks a segment's records up to `void`, or up to where the records end. What does not verify is
-/// the end of a cold segment that was not sealed; anywhere else it is damage, reported and skipped.
-/// `is_dense`: there are records up to the end, so that a gap before it is damage too.
+/// damage, reported and skipped; in a cold segment that was not sealed it may also be the last
+/// writes, torn. `is_dense`: there are records up to the end, so that a gap before it is damage
+/// too.
 pub(super) async fn harvest(
     media: &Media<'_>,
     hasher: &Hasher,
@@ -38,16 +39,18 @@ pub(super) async fn harvest(
     } else {
         body_end
     };
-    let ends_at_break = !life.is_hot() && life.footer.is_none();
     let mut reaper = Reaper::new(media, hasher, life, void);
     let mut walk = Walk::new(media, life, BODY_START, end);
     while !walk.is_at_end() {
         let offset = walk.offset();
         let step = match walk.look().await? {
-            Sight::Nothing | Sight::Damaged(_) if ends_at_break => break,
             Sight::Nothing => {
                 reaper.miss(offset);
                 UNIT_BYTES
+            }
+            Sight::Damaged(record) if reaper.may_be_torn => {
+                reaper.miss(offset);
+                length(&record)
             }
             Sight::Damaged(record) => {
                 media.report_damage(life.segment(), offset, "a record's content does not verify");
@@ -73,8 +76,13 @@ struct Reaper<'a> {
     hasher: &'a Hasher,
     life: &'a Life,
     void: Lsn,
+    /// Of a cold segment that was not sealed the last writes may be missing. Each ended in a pad,
+    /// and was durable before the next one began.
+    may_be_torn: bool,
     /// Where the places began that hold no record, since the last record.
     gap: Option<u32>,
+    /// A pad lies behind the gap, in a segment that may be torn.
+    gap_is_padded: bool,
     harvest: Harvest,
 }
 
@@ -90,7 +98,9 @@ impl<'a> Reaper<'a> {
             hasher,
             life,
             void,
+            may_be_torn: !life.is_hot() && life.footer.is_none(),
             gap: None,
+            gap_is_padded: false,
             harvest,
         }
     }
@@ -111,7 +121,10 @@ impl<'a> Reaper<'a> {
     /// A record lies here. One whose content is damaged gets its entry as well: a read then tells,
     /// instead of finding an older value or none.
     fn take(&mut self, offset: u32, record: &Record<'_>) -> Result<(), OpenError> {
-        self.end_gap();
+        if !self.may_be_torn || self.gap_is_padded {
+            self.end_gap();
+        }
+        self.gap_is_padded = self.gap.is_some() && record.head.kind == Kind::Pad;
         self.harvest.body_end = offset + length(record);
         if record.head.lsn >= self.void {
             return Ok(());
