@@ -27,7 +27,7 @@ pub(super) fn extend(
         return Err(incomplete(request, blank[0], &reason));
     }
     grow_last(request, &mut members);
-    let mut devices = longest_list(&members.superblocks);
+    let mut devices = members.named.clone();
     let first_added = devices.len();
     for number in first_added..count {
         devices.push(new_device_id(request.seed, number as u32));
@@ -64,12 +64,6 @@ pub(super) async fn announce(
         tracing::info!(%device, segments, "a device joins the store");
     }
     Ok(())
-}
-
-/// The devices as the last start named them.
-fn longest_list(superblocks: &[Superblock]) -> Vec<crate::format::DeviceId> {
-    let longest = superblocks.iter().max_by_key(|s| s.devices.len());
-    longest.expect("a store has a device").devices.clone()
 }
 
 /// The superblock of a blank device that becomes device `number`.

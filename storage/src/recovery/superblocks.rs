@@ -6,7 +6,8 @@ use std::rc::Rc;
 use crate::device::{BLOCK_BYTES_MAX, Channel, Device, DeviceError, IoBuffer, WriteSync};
 use crate::error::OpenError;
 use crate::format::{
-    DatabaseMap, FormatError, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,
+    DatabaseMap, DeviceId, FormatError, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS,
+    Superblock,
 };
 use crate::options::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 use crate::recovery::OpenRequest;
@@ -30,6 +31,8 @@ pub(super) struct Members {
     pub(super) order: Vec<usize>,
     /// The superblock of each.
     pub(super) superblocks: Vec<Superblock>,
+    /// The devices as the last start named them: without those that this one adds.
+    pub(super) named: Vec<DeviceId>,
     /// The last ones, which this start adds: blank, but for an announcement.
     pub(super) added_count: usize,
     /// Copies that do not verify beside a good one: the device, in the store's order, and where.
@@ -96,7 +99,7 @@ pub(super) async fn examine(request: &OpenRequest<'_>) -> Result<Devices, OpenEr
     for (at, found) in &members {
         check_size(&*request.devices[*at], &found.superblock, segments)?;
     }
-    extension::extend(request, sort(members), &blank).map(Devices::Store)
+    extension::extend(request, sort(newest.devices, members), &blank).map(Devices::Store)
 }
 
 /// What a device's reserved area holds.
@@ -125,7 +128,7 @@ fn divide(newest: &Superblock, found: Vec<Option<FoundCopies>>) -> (Vec<Member>,
 }
 
 /// Brings the devices into the store's order.
-fn sort(mut members: Vec<Member>) -> Members {
+fn sort(named: Vec<DeviceId>, mut members: Vec<Member>) -> Members {
     members.sort_by_key(|(_, found)| found.superblock.device);
     let lost = |(number, (_, found)): (usize, &Member)| Some((number, found.lost_copy?));
     Members {
@@ -135,6 +138,7 @@ fn sort(mut members: Vec<Member>) -> Members {
             .into_iter()
             .map(|(_, found)| found.superblock)
             .collect(),
+        named,
         added_count: 0,
     }
 }

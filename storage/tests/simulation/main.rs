@@ -31,17 +31,20 @@ mod client;
 mod life;
 mod locked;
 mod model;
+mod opening;
+mod pace;
 mod plan;
 mod reads;
 mod scene;
 mod witness;
 mod words;
+mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use life::World;
 use scene::Tally;
 use tracing::subscriber::with_default;
+use world::World;
 
 /// Runs of the test command: about 15 seconds in the test profile.
 const RUNS: u64 = 12;

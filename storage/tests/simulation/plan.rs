@@ -83,7 +83,7 @@ pub(crate) struct Plan {
     /// How long a reader may hold its pins, in microseconds at most.
     pub(crate) pinned_us_max: u64,
     pub(crate) lives: u64,
-    /// Steps of a life at most.
+    /// Steps of the longest life.
     pub(crate) steps_max: u64,
     /// Different remains of each crash that are looked at.
     pub(crate) remains: u64,
@@ -107,7 +107,7 @@ impl Plan {
             segments,
             latency: latency(random),
             worker_count: 2 + random.below(2) as usize,
-            appendfsync: [AppendFsync::Always, AppendFsync::Everysec][random.below(2) as usize],
+            appendfsync: appendfsync(random),
             has_cache: random.flip(),
             client_count,
             keys_per_database: (keys / (2 * client_count)).max(5),
@@ -115,13 +115,24 @@ impl Plan {
             skew_percent: [10, 50, 90][random.below(3) as usize],
             deadline_percent: [0, 10, 50][random.below(3) as usize],
             removal_percent: [5, 15, 40][random.below(3) as usize],
-            waits_per_mille: [0, 5, 50][random.below(3) as usize],
+            waits_per_mille: [0, 0, 3, 50][random.below(4) as usize],
             pause_us_max: [1, 1_000, 50_000][random.below(3) as usize],
             pinned_us_max: [10_000, 2_000_000][random.below(2) as usize],
-            lives: 3 + random.below(5),
+            lives: 3 + random.below(8),
             steps_max: [2_000, 20_000, 40_000][random.below(3) as usize],
-            remains: 1 + random.below(3),
+            remains: 1 + random.below(4),
         }
+    }
+
+    /// Steps of a life before its end comes near: the first one fills the devices, later ones are
+    /// often short.
+    pub(crate) fn steps(&self, is_first: bool, random: &mut SimRandom) -> u64 {
+        let share = if is_first {
+            1
+        } else {
+            [1, 4, 16][random.below(3) as usize]
+        };
+        1 + random.below(self.steps_max / share)
     }
 
     /// What one device can hold, in bytes.
@@ -138,6 +149,14 @@ impl Plan {
             value_cache_bytes: if self.has_cache { CACHE_BYTES } else { 0 },
             ..StoreOptions::default()
         }
+    }
+}
+
+/// What waits for the device leaves little to be undone, so it is the rarer level.
+fn appendfsync(random: &mut SimRandom) -> AppendFsync {
+    match random.below(3) {
+        0 => AppendFsync::Always,
+        _ => AppendFsync::Everysec,
     }
 }
 
