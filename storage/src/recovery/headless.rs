@@ -39,9 +39,14 @@ pub(super) async fn judge(
         // A young one may have been written before its header, and a crash came between.
         is_old || footer.stream == Stream::Cold || footer.end_lsn < survey.durable
     };
-    let footer = lost
-        .footer
-        .filter(|footer| !lost.is_blank || was_durable(footer));
+    if let Some(footer) = lost.footer.filter(|_| lost.is_blank)
+        && !was_durable(&footer)
+    {
+        // To the next start it would look like an old one.
+        survey.unborn.push(life_of(media, ruling, footer));
+        return Ok(());
+    }
+    let footer = lost.footer;
     if footer.is_none() && !lost.is_own {
         return Ok(());
     }
@@ -66,18 +71,10 @@ pub(super) async fn judge(
     } else if let Some(footer) = footer.filter(|footer| footer.generation.epoch <= ruling.epoch) {
         let what = "it does not verify; the segment's keys answer with errors until written anew";
         media.report(segment, (Part::Header, 0), what);
-        let header = SegmentHeader {
-            durable_lsn: footer.durable_lsn,
-            ..header_of(media, ruling, footer.generation, footer.stream)
-        };
-        survey.note(media, &header);
+        let life = life_of(media, ruling, footer);
+        survey.note(media, &life.header);
         survey.end = survey.end.max(footer.end_lsn);
-        survey.lives.push(Life {
-            header,
-            footer: Some(footer),
-            is_footer_lost: false,
-            standing: Standing::Doubtful,
-        });
+        survey.lives.push(life);
     } else {
         survey.enter_damaged(
             media,
@@ -86,6 +83,20 @@ pub(super) async fn judge(
         );
     }
     Ok(())
+}
+
+/// The life that a footer tells of.
+fn life_of(media: &Media<'_>, ruling: &Superblock, footer: Footer) -> Life {
+    let header = header_of(media, ruling, footer.generation, footer.stream);
+    Life {
+        header: SegmentHeader {
+            durable_lsn: footer.durable_lsn,
+            ..header
+        },
+        footer: Some(footer),
+        is_footer_lost: false,
+        standing: Standing::Doubtful,
+    }
 }
 
 fn header_of(

@@ -62,7 +62,10 @@ impl World {
         self.note(self.clock.monotonic_us());
         let corrupt = opened.store.stats().corrupt_records;
         ensure(corrupt == 0, || {
-            format!("{corrupt} records count as corrupt, and none is")
+            format!(
+                "{corrupt} records count as corrupt, and none is: {:?}",
+                opened.store.last_damage()
+            )
         })?;
         Ok((opened, found))
     }
