@@ -3,6 +3,7 @@
 
 use cellar_index::{Hasher, Index};
 
+use crate::damage::DamageLog;
 use crate::error::OpenError;
 use crate::format::{
     DEVICES_MAX, DatabaseMap, DeviceId, RESERVED_BYTES, SEGMENT_HEADER_BYTES, StoreId, Superblock,
@@ -49,7 +50,7 @@ pub(super) async fn create(request: &OpenRequest<'_>) -> Result<Recovered, OpenE
         was_clean: true,
         read_bytes: request.progress.read_bytes(),
         record_count: 0,
-        damage: crate::damage::DamageLog::default(),
+        damage: DamageLog::new(request.listed_max),
         superblocks,
     })
 }

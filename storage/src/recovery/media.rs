@@ -56,7 +56,7 @@ impl<'a> Media<'a> {
             epoch: members.ruling().epoch,
             was_clean: members.was_clean(),
             progress: request.progress,
-            damage: DamageLog::default(),
+            damage: DamageLog::new(request.listed_max),
         }
     }
 

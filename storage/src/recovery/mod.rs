@@ -60,6 +60,10 @@ pub(crate) struct OpenRequest<'a> {
     /// Randomness for a store that is created: its ids and the seed of its hash.
     pub(crate) seed: [u8; 32],
     pub(crate) progress: &'a Progress,
+    /// A store may be created where there is none.
+    pub(crate) may_create: bool,
+    /// Damaged places that are listed.
+    pub(crate) listed_max: usize,
 }
 
 impl OpenRequest<'_> {
@@ -108,6 +112,7 @@ pub(crate) async fn open(request: OpenRequest<'_>) -> Result<Recovered, OpenErro
     }
     request.progress.begin();
     let recovered = match superblocks::examine(&request).await? {
+        Devices::Blank if !request.may_create => return Err(OpenError::NoStore),
         Devices::Blank => creation::create(&request).await?,
         Devices::Store(members) => recover(&request, members).await?,
     };
