@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 const PLACES_MAX: usize = 8_192;
 /// Places that are logged one by one.
 const LOGGED_MAX: u64 = 1_000;
-/// The last places, kept for whoever asks.
-const LISTED_MAX: usize = 128;
+/// The last places, kept for whoever asks a running store.
+pub(crate) const LISTED_MAX: usize = 128;
 /// Bytes of a key that are shown.
 const SHOWN_KEY_BYTES_MAX: usize = 256;
 
@@ -129,7 +129,6 @@ impl fmt::Display for Damage {
     }
 }
 
-#[derive(Default)]
 struct Known {
     places: HashSet<(Arc<str>, u64, Part)>,
     count: u64,
@@ -137,13 +136,28 @@ struct Known {
 }
 
 /// All damage that was met since the store was opened, or while it is being opened.
-#[derive(Default)]
-pub(crate) struct DamageLog(Mutex<Known>);
+pub(crate) struct DamageLog {
+    known: Mutex<Known>,
+    listed_max: usize,
+}
 
 impl DamageLog {
+    /// A log that lists the last `listed_max` places.
+    pub(crate) fn new(listed_max: usize) -> Self {
+        let known = Known {
+            places: HashSet::new(),
+            count: 0,
+            last: VecDeque::new(),
+        };
+        Self {
+            known: Mutex::new(known),
+            listed_max,
+        }
+    }
+
     /// Notes a damaged place, and logs it if nobody has come upon it before.
     pub(crate) fn note(&self, damage: Damage) {
-        let mut known = self.0.lock();
+        let mut known = self.known.lock();
         let place = (
             Arc::clone(&damage.device),
             damage.device_offset,
@@ -152,14 +166,14 @@ impl DamageLog {
         if known.places.contains(&place) {
             return;
         }
-        if known.places.len() < PLACES_MAX {
+        if known.places.len() < PLACES_MAX.max(self.listed_max) {
             known.places.insert(place);
         }
         known.count += 1;
         if known.count <= LOGGED_MAX {
             tracing::error!("corrupt: {damage}");
         }
-        if known.last.len() == LISTED_MAX {
+        if known.last.len() == self.listed_max {
             known.last.pop_front();
         }
         known.last.push_back(damage);
@@ -167,12 +181,12 @@ impl DamageLog {
 
     /// How many places there are.
     pub(crate) fn count(&self) -> u64 {
-        self.0.lock().count
+        self.known.lock().count
     }
 
     /// The last ones, oldest first.
     pub(crate) fn last(&self) -> Vec<Damage> {
-        self.0.lock().last.iter().cloned().collect()
+        self.known.lock().last.iter().cloned().collect()
     }
 }
 
@@ -193,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_place_counts_once() {
-        let log = DamageLog::default();
+        let log = DamageLog::new(LISTED_MAX);
         log.note(at(1));
         log.note(at(2));
         log.note(at(1));
@@ -202,7 +216,7 @@ mod tests {
 
     #[test]
     fn the_list_is_bounded_and_the_count_is_not() {
-        let log = DamageLog::default();
+        let log = DamageLog::new(LISTED_MAX);
         (0..LISTED_MAX as u64 + 9).for_each(|offset| log.note(at(offset)));
         assert_eq!(log.count(), LISTED_MAX as u64 + 9);
         assert_eq!(

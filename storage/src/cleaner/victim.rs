@@ -290,7 +290,7 @@ fn is_ready(life: &Segment, durable: Lsn) -> bool {
 
 /// Looks at every segment once. What is opened meanwhile opens above `durable`, which no tombstone
 /// of a victim reaches; only the cleaner frees, and it is busy looking.
-async fn look(worker: &Rc<Worker>) -> Choice {
+pub(super) async fn look(worker: &Rc<Worker>) -> Choice {
     let store = worker.store();
     let turns = (store.segments().count() / SEGMENTS_PER_TURN).clamp(1, TURNS_MAX);
     let capacity = rule::VICTIMS_MAX * turns as usize;

@@ -149,8 +149,10 @@ fn verify(target: &Target, buffer: IoBuffer) -> Result<StoredRecord, StoreError>
         let end = buffer.len();
         buffer.into_bytes(target.skip..end)
     };
-    let Ok(head) = Record::decode(&bytes, target.seed).map(|record| record.head) else {
-        let store = target.worker.store();
+    let store = target.worker.store();
+    let is_served = !store.segments().is_lost(target.segment);
+    let decoded = Record::decode(&bytes, target.seed).map(|record| record.head);
+    let Some(head) = decoded.ok().filter(|_| is_served) else {
         let offset = store.split(target.at).1;
         let extent = Extent {
             offset: u64::from(offset),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cellar_index::{Hasher, Index};
 
+use crate::damage::DamageLog;
 use crate::device::Device;
 use crate::error::OpenError;
 use crate::format::{
@@ -52,7 +53,7 @@ pub(super) async fn create(request: &OpenRequest<'_>) -> Result<Recovered, OpenE
         was_clean: true,
         read_bytes: request.progress.read_bytes(),
         record_count: 0,
-        damage: crate::damage::DamageLog::default(),
+        damage: DamageLog::new(request.listed_max),
         superblocks,
     })
 }

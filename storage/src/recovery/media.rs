@@ -59,7 +59,7 @@ impl<'a> Media<'a> {
             was_clean: members.was_clean(),
             now_s: request.now_s,
             progress: request.progress,
-            damage: DamageLog::default(),
+            damage: DamageLog::new(request.listed_max),
         }
     }
 

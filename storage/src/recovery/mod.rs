@@ -68,6 +68,10 @@ pub(crate) struct OpenRequest<'a> {
     pub(crate) progress: &'a Progress,
     /// The calendar's time, in seconds.
     pub(crate) now_s: u32,
+    /// A store may be created where there is none.
+    pub(crate) may_create: bool,
+    /// Damaged places that are listed.
+    pub(crate) listed_max: usize,
 }
 
 impl OpenRequest<'_> {
@@ -116,6 +120,7 @@ pub(crate) async fn open(request: OpenRequest<'_>) -> Result<Recovered, OpenErro
     }
     request.progress.begin();
     let recovered = match superblocks::examine(&request).await? {
+        Devices::Blank if !request.may_create => return Err(OpenError::NoStore),
         Devices::Blank => creation::create(&request).await?,
         Devices::Store(members) => recover(&request, members).await?,
     };

@@ -203,25 +203,27 @@ impl Survey {
             .iter()
             .for_each(|segment| enter(*segment, Found::Damaged));
         for life in &self.lives {
-            if life.standing == Standing::Doubtful {
-                enter(life.segment(), Found::Damaged);
-                continue;
-            }
             let generation = life.header.generation;
             let sealed_lsn = match life.footer {
                 Some(footer) if life.is_hot() => footer.end_lsn.min(cuts.of(&life.header)),
                 Some(_) | None => life.opening(),
             };
-            let stream = life.header.stream;
-            enter(
-                life.segment(),
-                Found::Sealed {
+            let (seed, stream) = (life.seed(), life.header.stream);
+            let what = match life.standing {
+                Standing::Sure | Standing::Rebuilt => Found::Sealed {
                     generation,
-                    seed: life.seed(),
+                    seed,
                     stream,
                     sealed_lsn,
                 },
-            );
+                Standing::Doubtful => Found::Doubtful {
+                    generation,
+                    seed,
+                    stream,
+                    sealed_lsn,
+                },
+            };
+            enter(life.segment(), what);
         }
         found
     }

@@ -8,6 +8,8 @@ mod memory;
 mod open;
 mod places;
 
+pub(crate) use open::Wanted;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
@@ -32,7 +34,7 @@ use crate::paged::Collections;
 use crate::segment::{Pins, SegmentTable};
 use crate::stats::Counters;
 use crate::units::{Location, Lsn};
-use crate::upkeep::READY_MIN;
+use crate::upkeep::{READY_MIN, Scrub};
 use crate::worker::Worker;
 use crate::write::Mark;
 
@@ -86,6 +88,7 @@ pub struct Store {
     is_closing: AtomicBool,
     is_active_expiry_on: AtomicBool,
     superblocks: parking_lot::Mutex<Vec<Superblock>>,
+    scrub: Scrub,
     memory_bytes_max: AtomicU64,
     client_bytes: AtomicU64,
 }
@@ -110,6 +113,7 @@ impl Store {
             is_closing: AtomicBool::new(false),
             is_active_expiry_on: AtomicBool::new(true),
             superblocks: parking_lot::Mutex::new(parts.superblocks.clone()),
+            scrub: Scrub::new(),
             memory_bytes_max: AtomicU64::new(parts.options.memory_bytes_max),
             client_bytes: AtomicU64::new(0),
             parts,
@@ -374,6 +378,20 @@ impl Store {
         true
     }
 
+    /// Where the log ended that the last start found.
+    pub(crate) fn cut_lsn(&self) -> Lsn {
+        self.superblocks
+            .lock()
+            .first()
+            .expect("a store has a device")
+            .cut_lsn
+    }
+
+    /// Segments that a device has room for.
+    pub(crate) fn segments_of(&self, device: usize) -> u64 {
+        u64::from(self.superblocks.lock()[device].segment_count)
+    }
+
     pub(crate) fn store_id(&self) -> StoreId {
         self.log().shape().store
     }
@@ -402,6 +420,10 @@ impl Store {
             .set(self.clock().unix_ms());
     }
 
+    pub(crate) fn scrub(&self) -> &Scrub {
+        &self.scrub
+    }
+
     pub(crate) fn damage(&self) -> &DamageLog {
         &self.parts.damage
     }
@@ -417,6 +439,10 @@ impl Store {
     }
 
     // ---- knobs
+
+    pub(crate) fn scrub_bytes_per_s(&self) -> u64 {
+        self.parts.options.scrub_bytes_per_s
+    }
 
     /// The durability level in force.
     pub fn appendfsync(&self) -> AppendFsync {

@@ -12,7 +12,7 @@ use crate::log::Image;
 use crate::place;
 use crate::read::{StoredRecord, record_len};
 use crate::store::Store;
-use crate::units::{Extent, Location, SegmentNumber};
+use crate::units::{DeviceNumber, Extent, Location, SegmentNumber};
 
 impl Store {
     pub(crate) fn segment_bytes(&self) -> u32 {
@@ -31,6 +31,11 @@ impl Store {
     pub(crate) fn device_offset(&self, segment: SegmentNumber) -> u64 {
         let (_, index) = self.segments().place(segment);
         RESERVED_BYTES + u64::from(index) * u64::from(self.segment_bytes())
+    }
+
+    /// What a device is called.
+    pub(crate) fn device_name(&self, device: DeviceNumber) -> Arc<str> {
+        Arc::clone(&self.devices()[usize::from(device.get())].geometry().name)
     }
 
     /// The logical block of a segment's device, in bytes.
@@ -111,7 +116,7 @@ impl Store {
         };
         let is_lost = self.segments().is_lost(segment);
         self.damage().note(Damage {
-            device: Arc::clone(&self.devices()[usize::from(device.get())].geometry().name),
+            device: self.device_name(device),
             device_offset: extent.offset,
             segment: Some(segment.get()),
             part,

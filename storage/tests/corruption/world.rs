@@ -18,13 +18,13 @@ pub(crate) const SEGMENT_BYTES: u32 = 1 << 20;
 pub(crate) const FILLER_BYTES: usize = 32_000;
 const SEGMENTS: u64 = 16;
 const DEVICE_BYTES: u64 = (1 << 20) + SEGMENTS * SEGMENT_BYTES as u64;
-const NOW_MS: u64 = 1_700_000_000_000;
+pub(crate) const NOW_MS: u64 = 1_700_000_000_000;
 /// Far ahead of every test.
 const LATER_MS: u64 = NOW_MS + 1_000_000_000;
 /// Several rounds of group commit, and turns of the upkeep.
 const PAUSE_US: u64 = 3_000_000;
 
-type Key = (Db, Bytes);
+pub(crate) type Key = (Db, Bytes);
 
 /// How the store ends before a bit flips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,16 +62,16 @@ impl Outcomes {
 /// A store at rest.
 pub(crate) struct World {
     pub(crate) devices: Vec<Arc<SimDevice>>,
-    ending: Ending,
+    pub(crate) ending: Ending,
     /// All keys that ever were, with their values.
-    known: BTreeMap<Key, Option<Bytes>>,
+    pub(crate) known: BTreeMap<Key, Option<Bytes>>,
     /// Everything below it is told to be durable by something on the devices.
-    told_lsn: u64,
+    pub(crate) told_lsn: u64,
 }
 
 /// A store in use.
 pub(crate) struct Opened {
-    executor: SimExecutor,
+    pub(crate) executor: SimExecutor,
     pub(crate) handle: Handle,
 }
 
@@ -179,6 +179,11 @@ impl World {
         outcomes
     }
 
+    /// Whether the place is one that a crash may have torn, for all that the devices tell.
+    pub(crate) fn is_young(&self, place: &Place) -> bool {
+        self.ending == Ending::CutOff && place.lsn.is_some_and(|lsn| lsn >= self.told_lsn)
+    }
+
     /// What was written anew or removed stays so.
     fn check_mended(&self, devices: &[Arc<SimDevice>], damaged: &[(&Key, &Option<Bytes>)]) {
         let copies: Vec<_> = devices.iter().map(|device| device.crash(1)).collect();
@@ -215,7 +220,7 @@ fn mend(opened: &mut Opened, damaged: &[(&Key, &Option<Bytes>)]) -> u64 {
     damaged.len() as u64
 }
 
-fn is_last((_, key): &Key) -> bool {
+pub(crate) fn is_last((_, key): &Key) -> bool {
     &key[..] == b"last"
 }
 
@@ -234,7 +239,7 @@ fn is_named(handle: &Handle, (_, key): &Key) -> bool {
         .any(|damage| damage.loss == Loss::Key(key.clone()))
 }
 
-async fn get(handle: &Handle, (db, key): &Key) -> Result<Option<Bytes>, StoreError> {
+pub(crate) async fn get(handle: &Handle, (db, key): &Key) -> Result<Option<Bytes>, StoreError> {
     match handle.get(*db, key).await? {
         Some(snapshot) => Ok(Some(snapshot.read(0..snapshot.len()).await?)),
         None => Ok(None),

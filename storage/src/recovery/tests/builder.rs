@@ -86,6 +86,8 @@ pub(super) async fn open_seeded(
         seed: [seed; 32],
         progress: &progress,
         now_s: 1_900_000_000,
+        may_create: true,
+        listed_max: crate::damage::LISTED_MAX,
     };
     open(request).await
 }
