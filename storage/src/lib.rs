@@ -7,6 +7,7 @@
 //!   read     lookup (pins) -> write buffer? cache? -> Fetch  \       v
 //!                                                 \           Index    Device (Channel a worker)
 //!   clean    victim -> live records -> ColdLog --- relocate --^        ^
+//!   evict    victim or hand -> keys not worth keeping -> tombstones, as any removal
 //!   recover  superblocks -> young records -> summaries -> Index -------+
 //! ```
 //!
@@ -23,6 +24,7 @@ mod cold;
 mod database;
 pub mod device;
 mod error;
+mod evict;
 mod expiry;
 pub mod format;
 mod handle;
@@ -46,6 +48,7 @@ pub use clock::{Clock, SystemClock};
 pub use database::Db;
 pub use device::Device;
 pub use error::{OpenError, StoreError};
+pub use evict::EvictionPolicy;
 pub use handle::{Handle, KeyLocks};
 pub use options::{
     AppendFsync, DATABASE_COUNT_MAX, INLINE_BYTES_MAX, KEY_BYTES_MAX, SEGMENT_BYTES_DEFAULT,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::evict::EvictionPolicy;
 use crate::recovery::Progress;
 
 /// When a write counts as acknowledged, in Redis's words.
@@ -42,6 +43,8 @@ pub struct StoreOptions {
     pub memory_bytes_max: u64,
     /// Bound on the value cache in bytes.
     pub value_cache_bytes: u64,
+    /// What happens at start when devices or memory are full.
+    pub eviction_policy: EvictionPolicy,
     /// Where opening tells how far it is.
     pub progress: Arc<Progress>,
 }
@@ -54,6 +57,7 @@ impl Default for StoreOptions {
             appendfsync: AppendFsync::default(),
             memory_bytes_max: 0,
             value_cache_bytes: 256 << 20,
+            eviction_policy: EvictionPolicy::default(),
             progress: Arc::default(),
         }
     }

@@ -10,6 +10,7 @@ mod binary;
 mod client_commands;
 mod configuration;
 mod documents;
+mod eviction;
 mod harness;
 mod limits;
 mod pipelines;

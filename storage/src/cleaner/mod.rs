@@ -12,6 +12,7 @@ mod victim;
 use std::rc::Rc;
 
 use crate::error::StoreError;
+use crate::evict;
 use crate::units::SegmentNumber;
 use crate::worker::Worker;
 
@@ -55,7 +56,8 @@ async fn turn(worker: &Rc<Worker>, settled: &mut Vec<SegmentNumber>) -> Result<u
     if !worker.store().wants_cleaning() {
         return Ok(PIN_INTERVAL_US);
     }
-    let victims = victim::choose(worker.store());
+    let by_eviction = evict::choose(worker.store());
+    let victims = by_eviction.unwrap_or_else(|| victim::choose(worker.store()));
     let found_any = !victims.is_empty();
     let cleaned = clean(worker, &victims).await?;
     if !cleaned.is_empty() {

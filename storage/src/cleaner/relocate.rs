@@ -11,6 +11,7 @@ use cellar_index::{Entry, Identity, VALUE_TYPE_PAGE};
 use crate::cleaner::free::write_cold;
 use crate::cold::ColdPlace;
 use crate::error::StoreError;
+use crate::evict;
 use crate::expiry::{Deadline, deadline};
 use crate::format::{
     ENTRY_BYTES, EntryDetail, FOOTER_BYTES, Footer, Record, SummaryEntry, class_of, live_bytes,
@@ -40,6 +41,7 @@ pub(crate) async fn relocate(worker: &Rc<Worker>, victim: SegmentNumber) -> Resu
             tokio::task::yield_now().await;
         }
     }
+    evict::give_up(worker, victim, &mut live).await;
     live.sort_unstable_by_key(|entry| entry.offset);
     let mut rest = live.as_slice();
     while let Some(first) = rest.first() {
@@ -206,7 +208,13 @@ async fn move_record(
             match found {
                 Some(found) => {
                     let location = place::field(new, place::is_root(&found));
-                    lock.put(identity, Entry { location, ..found });
+                    // What stays has to be used again to stay another time.
+                    let moved = Entry {
+                        location,
+                        referenced: false,
+                        ..found
+                    };
+                    lock.put(identity, moved);
                     store.move_live(old, new, &found);
                 }
                 None => move_unindexed(worker, entry, old, new),

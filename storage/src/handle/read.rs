@@ -62,7 +62,10 @@ impl Handle {
         key: &[u8],
         hold: Option<StripeLocks>,
     ) -> Result<Option<Snapshot>, StoreError> {
-        let Some((_, record)) = self.0.read_record(identity).await? else {
+        let found = self.0.read_record(identity).await?;
+        self.0
+            .note_use(identity, found.as_ref().map(|(entry, _)| entry));
+        let Some((_, record)) = found else {
             return Ok(None);
         };
         if record.key() != key || record.is_expired(self.clock().unix_ms()) {
@@ -125,9 +128,17 @@ impl Handle {
         Ok(is_there.then(|| record.expiry_ms()))
     }
 
+    /// About how often a key was used of late, from 0 to 15, as far as a policy has had uses
+    /// counted. Asking is no use.
+    pub fn use_count(&self, db: Db, key: &[u8]) -> u64 {
+        let identity = self.0.identify(self.store().databases().resolve(db), key);
+        self.store().eviction().count(identity)
+    }
+
     /// Counts as a use of the key for whoever chooses keys to evict.
     pub fn touch(&self, db: Db, key: &[u8]) {
         let identity = self.0.identify(self.store().databases().resolve(db), key);
-        self.store().index().mark_referenced(identity);
+        let found = self.store().index().lookup(identity);
+        self.0.note_use(identity, found.as_ref());
     }
 }

@@ -20,6 +20,7 @@ use crate::cold::ColdLog;
 use crate::database::Databases;
 use crate::device::Device;
 use crate::error::StoreError;
+use crate::evict::Eviction;
 use crate::format::{FOOTER_BYTES, SEGMENT_HEADER_BYTES, StoreId, Superblock};
 use crate::handle::Handle;
 use crate::lock::LockTable;
@@ -73,6 +74,7 @@ pub struct Store {
     pins: Arc<Pins>,
     locks: Arc<LockTable>,
     cache: ValueCache,
+    eviction: Eviction,
     appendfsync: AtomicU8,
     map_location: AtomicU64,
     /// Where the last map record ends: what any command shows depends on it.
@@ -97,6 +99,7 @@ impl Store {
             pins: Arc::new(Pins::new(parts.options.worker_count, segment_count)),
             locks: Arc::new(LockTable::new()),
             cache: ValueCache::new(parts.options.value_cache_bytes),
+            eviction: Eviction::new(),
             appendfsync: AtomicU8::new(parts.options.appendfsync as u8),
             map_location: AtomicU64::new(NO_LOCATION),
             map_lsn: AtomicU64::new(0),
@@ -113,6 +116,7 @@ impl Store {
             client_bytes: AtomicU64::new(0),
             parts,
         };
+        store.set_eviction_policy(store.parts.options.eviction_policy);
         store.share_memory();
         Arc::new(store)
     }
@@ -170,6 +174,10 @@ impl Store {
         &self.cache
     }
 
+    pub(crate) fn eviction(&self) -> &Eviction {
+        &self.eviction
+    }
+
     pub(crate) fn databases(&self) -> &Databases {
         &self.parts.databases
     }
@@ -204,19 +212,29 @@ impl Store {
     /// Whether a commit that adds `bytes` may be made.
     pub(crate) fn admit(&self, bytes: u64, mark: Mark) -> Result<(), StoreError> {
         self.check_writable()?;
-        let taken = self.segments().live_bytes() + self.segments().shadow_bytes();
-        if bytes > 0 && taken + bytes > self.live_bytes_max(mark) {
+        let is_full = || self.taken_bytes() + bytes > self.live_bytes_max(mark);
+        if bytes > 0 && (is_full() || self.spares_log()) {
             return Err(StoreError::OutOfSpace);
         }
         Ok(())
     }
 
+    /// Bytes of live records and of tombstones.
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        self.segments().live_bytes() + self.segments().shadow_bytes()
+    }
+
     /// Live bytes at which a mark stops.
-    fn live_bytes_max(&self, mark: Mark) -> u64 {
+    pub(crate) fn live_bytes_max(&self, mark: Mark) -> u64 {
         let percent = match mark {
             Mark::Growth => LIVE_PERCENT_GROWTH,
             Mark::Change => LIVE_PERCENT_CHANGE,
         };
+        self.room_bytes(percent)
+    }
+
+    /// A share of what the segments hold, the cleaner's reserve left out, in bytes.
+    pub(crate) fn room_bytes(&self, percent: u64) -> u64 {
         let usable = self
             .segments()
             .usable_count()
@@ -282,8 +300,13 @@ impl Store {
         &self.clean_wanted
     }
 
-    /// Whether so few segments are free that the cleaner has to work.
+    /// Whether the cleaner has to work.
     pub(crate) fn wants_cleaning(&self) -> bool {
+        self.are_segments_short() || self.wants_giving_up()
+    }
+
+    /// Whether so few segments are free that the cleaner has to work.
+    pub(crate) fn are_segments_short(&self) -> bool {
         let count = u64::from(self.segments().count());
         let mark = CLEANER_SEGMENTS + (count / CLEAN_BELOW_ONE_IN).max(CLEAN_BELOW_MIN);
         self.segments().free_count() < mark

@@ -1,6 +1,6 @@
 //! What runs beside the clients: the group-commit timer, the preparation of segments, the sweeper,
-//! the active expiry and the cleaner. One task, on one worker; each part yields after a bounded
-//! slice.
+//! the active expiry, eviction and the cleaner. One task, on one worker; each part yields after a
+//! bounded slice.
 
 mod close;
 mod expire;
@@ -24,6 +24,7 @@ impl Store {
             sweep::run_collections(worker),
             expire::run(worker),
             crate::cleaner::run(worker),
+            crate::evict::run(worker),
         );
     }
 }
