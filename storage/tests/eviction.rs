@@ -24,8 +24,10 @@ const VALUE_BYTES: usize = 3000;
 const KEYS: u64 = 40_000;
 /// Keys without a deadline beside them, some 6 MiB, where only keys with one may be evicted.
 const LASTING_KEYS: u64 = 2_000;
-/// Writes of one run: some 180 MiB.
-const WRITES: u64 = 60_000;
+/// Lives of one run, each ended by a crash.
+const LIVES: u64 = 3;
+/// Writes of one life: some 75 MiB.
+const WRITES: u64 = 25_000;
 /// No write takes longer, in simulated microseconds.
 const WRITE_US_MAX: u64 = 500_000;
 const HOUR_MS: u64 = 3_600_000;
@@ -201,17 +203,26 @@ impl Client {
 fn a_cache_goes_on_for_ever(policy: EvictionPolicy) {
     let mut world = World::new(options(policy));
     let mut client = Client::new(&world, is_volatile(policy));
-    let (client, present) = world.executor.block_on(async {
-        if is_volatile(policy) {
+    if is_volatile(policy) {
+        let client = &mut client;
+        world.executor.block_on(async {
             for key in 0..LASTING_KEYS {
                 client.write(key, VALUE_BYTES, false).await;
             }
-        }
+        });
+    }
+    for _ in 0..LIVES {
+        world = live_and_crash(world, &mut client, policy);
+    }
+}
+
+/// Writes for a while, loses power, and looks at what is there then.
+fn live_and_crash(mut world: World, client: &mut Client, policy: EvictionPolicy) -> World {
+    let present = world.executor.block_on(async {
         client.write_for_ever(VALUE_BYTES, WRITES).await;
         let tail = client.handle.published_lsn();
         client.handle.wait_durable(tail).await.unwrap();
-        let present = client.present().await;
-        (client, present)
+        client.present().await
     });
     let stats = world.handle.store().stats();
     println!(
@@ -222,8 +233,8 @@ fn a_cache_goes_on_for_ever(policy: EvictionPolicy) {
         stats.cleaner_relocated_bytes,
         stats.device_written_bytes,
     );
-    let lasting = present.iter().filter(|key| **key < LASTING_KEYS).count() as u64;
     if is_volatile(policy) {
+        let lasting = present.iter().filter(|key| **key < LASTING_KEYS).count() as u64;
         assert_eq!(lasting, LASTING_KEYS, "keys without a deadline stay");
     }
     assert!(stats.evicted_keys_for_space > 1_000, "{stats:?}");
@@ -232,14 +243,12 @@ fn a_cache_goes_on_for_ever(policy: EvictionPolicy) {
     let held = present.len() as u64 * VALUE_BYTES as u64;
     assert!(held > 30 << 20, "only {held} bytes are held");
 
-    let versions = client.versions.clone();
-    drop(client);
-    let mut world = world.crash(options(EvictionPolicy::NoEviction));
-    let mut client = Client::new(&world, false);
-    client.versions = versions;
+    let mut world = world.crash(options(policy));
+    client.handle = world.handle.clone();
     let after = world.executor.block_on(client.present());
     let came_back: Vec<_> = after.iter().filter(|key| !present.contains(key)).collect();
     assert!(came_back.is_empty(), "{came_back:?} came back");
+    world
 }
 
 /// Pages are not evicted, but go with their roots.
