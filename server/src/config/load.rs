@@ -228,8 +228,10 @@ mod tests {
             "c.toml:2: memory.maxmemory: argument must be a memory value",
         );
         check(
-            "[memory]\nmaxmemory-policy = \"allkeys-lru\"\n",
-            "c.toml:2: memory.maxmemory-policy: 'allkeys-lru' is not available yet: only noeviction is",
+            "[memory]\nmaxmemory-policy = \"lru\"\n",
+            "c.toml:2: memory.maxmemory-policy: argument(s) must be one of the following: \
+             volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, \
+             allkeys-random, noeviction",
         );
         check(
             "[network]\nport = 0\n",

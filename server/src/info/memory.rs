@@ -85,8 +85,8 @@ impl MemoryFigures {
         let used = self.used_bytes();
         if self.bytes_max > 0 && used > self.bytes_max / 10 * 9 {
             advice.push_str(
-                "More than nine tenths of maxmemory are used: writes will soon be refused. Raise \
-                 maxmemory, or remove keys.\n",
+                "More than nine tenths of maxmemory are used: keys will soon be evicted, or writes \
+                 refused, as maxmemory-policy says. Raise maxmemory, or remove keys.\n",
             );
         }
         if self.client_bytes > used / 2 && self.client_bytes > 64 << 20 {

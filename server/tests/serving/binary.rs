@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
 
 use nix::sys::signal::Signal;
@@ -159,23 +160,23 @@ fn check_store(directory: &Path, more: &[&str]) -> (i32, String) {
     )
 }
 
-fn stop(child: &mut Process) {
-    kill(Pid::from_raw(child.0.id().cast_signed()), Signal::SIGTERM).unwrap();
-    assert!(child.0.wait().unwrap().success());
+fn stop(child: Process) {
+    child.signal(Signal::SIGTERM);
+    assert!(child.wait().success());
 }
 
 #[test]
 fn a_store_is_checked_and_repaired_while_nobody_serves_it() {
     let directory = tempfile::tempdir().unwrap();
-    let (path, socket) = (directory.path(), directory.path().join("socket"));
+    let path = directory.path();
     assert_eq!(check_store(path, &[]).0, 2);
-    let (mut child, _) = start(path, &[]);
-    let mut client = Client::unix(UnixStream::connect(&socket).unwrap());
+    let (child, _) = start(path, &[]);
+    let mut client = connect(path);
     client.check("set good fine", "+OK");
     client.check("set bad needle-in-the-store", "+OK");
     let (code, text) = check_store(path, &[]);
     assert!(code == 2 && text.contains("in use"), "{code} {text}");
-    stop(&mut child);
+    stop(child);
     let (code, text) = check_store(path, &[]);
     assert!(code == 0 && text.contains("clean"), "{code} {text}");
 
@@ -183,8 +184,8 @@ fn a_store_is_checked_and_repaired_while_nobody_serves_it() {
         &path.join("cellar-data/store.cellar"),
         b"needle-in-the-store",
     );
-    let (mut child, _) = start(path, &[]);
-    let mut client = Client::unix(UnixStream::connect(&socket).unwrap());
+    let (child, _) = start(path, &[]);
+    let mut client = connect(path);
     let reply = client.run("get bad").text();
     assert!(reply.contains("damaged"), "{reply}");
     client.check("get good", "fine");
@@ -194,7 +195,7 @@ fn a_store_is_checked_and_repaired_while_nobody_serves_it() {
             .text()
             .contains("corrupt_records:1")
     );
-    stop(&mut child);
+    stop(child);
 
     let (code, text) = check_store(path, &["--json"]);
     assert!(
@@ -207,11 +208,11 @@ fn a_store_is_checked_and_repaired_while_nobody_serves_it() {
         "{code} {text}"
     );
     assert_eq!(check_store(path, &[]).0, 0);
-    let (mut child, _) = start(path, &[]);
-    let mut client = Client::unix(UnixStream::connect(&socket).unwrap());
+    let (child, _) = start(path, &[]);
+    let mut client = connect(path);
     client.check("get bad", "nil");
     client.check("get good", "fine");
-    stop(&mut child);
+    stop(child);
 }
 
 #[test]

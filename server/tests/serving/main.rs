@@ -11,6 +11,7 @@ mod binary;
 mod client_commands;
 mod configuration;
 mod documents;
+mod eviction;
 mod full;
 mod harness;
 mod latch;

@@ -156,7 +156,7 @@ fn worth(store: &Store, identity: Identity, (entry, order): (&Entry, Order)) -> 
     let written = store.segments().get(segment).opening_lsn().get();
     match order {
         Order::Recency => (u64::from(entry.referenced), written),
-        Order::Frequency => (store.eviction().count(identity).unwrap_or(0), written),
+        Order::Frequency => (store.eviction().count(identity), written),
         Order::Random => (0, 0),
         Order::Deadline => (u64::from(entry.expiry_s), written),
     }
@@ -179,4 +179,51 @@ fn go(worker: &Rc<Worker>, candidate: &Candidate, shortage: Shortage) -> Result<
         return Ok(removed.unwrap_or(false));
     }
     worker.evict(identity, entry, shortage)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates(worths: &[(bool, u64)]) -> Vec<Candidate> {
+        let identity = cellar_index::Hasher::new([1; 16]).key(0, b"key");
+        let candidate = |(referenced, written): &(bool, u64)| Candidate {
+            identity,
+            entry: Entry {
+                location: 0,
+                length_class: 0,
+                value_type: 0,
+                database: 0,
+                referenced: *referenced,
+                expiry_s: 0,
+            },
+            worth: (u64::from(*referenced), *written),
+        };
+        worths.iter().map(candidate).collect()
+    }
+
+    /// What was written when of those that go.
+    fn check(order: Order, worths: &[(bool, u64)], expected: &[u64]) {
+        let mut sample = candidates(worths);
+        let count = choose(&mut sample, order);
+        let mut chosen: Vec<u64> = sample[..count].iter().map(|c| c.worth.1).collect();
+        chosen.sort_unstable();
+        assert_eq!(chosen, expected);
+    }
+
+    #[test]
+    fn keys_that_were_used_stay_while_others_can_go() {
+        check(Order::Recency, &[(true, 1), (false, 3), (true, 2)], &[3]);
+        check(Order::Recency, &[(true, 2), (true, 1)], &[1]);
+        check(Order::Recency, &[], &[]);
+    }
+
+    #[test]
+    fn the_least_worthy_go() {
+        let ages: Vec<(bool, u64)> = (0..64).rev().map(|age| (false, age)).collect();
+        let oldest: Vec<u64> = (0..KEYS_PER_SLICE as u64).collect();
+        for order in [Order::Recency, Order::Frequency, Order::Deadline] {
+            check(order, &ages, &oldest);
+        }
+    }
 }

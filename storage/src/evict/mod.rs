@@ -90,9 +90,9 @@ impl Eviction {
         self.policy().order()
     }
 
-    /// How often a key was used of late; `None`: it is not counted.
-    fn count(&self, identity: Identity) -> Option<u64> {
-        self.sketch.get().map(|sketch| sketch.count(identity))
+    /// About how often a key was used of late; 0 where no policy has asked for it.
+    pub(crate) fn count(&self, identity: Identity) -> u64 {
+        self.sketch.get().map_or(0, |sketch| sketch.count(identity))
     }
 
     /// Bytes of the sketch.

@@ -71,8 +71,17 @@ impl EvictionPolicy {
     }
 
     pub(crate) fn from_u8(raw: u8) -> Self {
-        let found = Self::ALL.into_iter().find(|policy| *policy as u8 == raw);
-        found.expect("only policies are stored")
+        match raw {
+            0 => Self::NoEviction,
+            1 => Self::AllKeysLru,
+            2 => Self::AllKeysLfu,
+            3 => Self::AllKeysRandom,
+            4 => Self::VolatileLru,
+            5 => Self::VolatileLfu,
+            6 => Self::VolatileRandom,
+            7 => Self::VolatileTtl,
+            other => unreachable!("policy {other} was never stored"),
+        }
     }
 }
 

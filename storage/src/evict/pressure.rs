@@ -43,12 +43,14 @@ impl Store {
     /// Bytes of live data and tombstones from which keys are given up.
     fn evict_mark(&self) -> u64 {
         let ahead = EVICT_AHEAD_SEGMENTS * u64::from(self.segment_bytes());
-        let latest = self.live_bytes_max(Mark::Growth).saturating_sub(ahead);
+        let growth = self.live_bytes_max(Mark::Growth);
+        // A store of a few segments has no such distance.
+        let latest = growth.saturating_sub(ahead).max(growth / 2);
         self.room_bytes(EVICT_PERCENT).min(latest)
     }
 
     fn is_over_evict_mark(&self) -> bool {
-        self.evicts() && self.taken_bytes() > self.evict_mark()
+        self.taken_bytes() > self.evict_mark()
     }
 
     /// Whether the cleaner gives keys up instead of copying them.
@@ -67,11 +69,11 @@ impl Store {
         self.taken_bytes().saturating_sub(mark)
     }
 
-    /// Whether the cleaner has to work though segments are free: it can give keys up wherever it
-    /// cleans, or most of what is taken are tombstones, which only cleaning drops.
+    /// Whether the cleaner has to work though segments are free: it finds keys to give up wherever
+    /// it cleans, or much of what keeps writers out are tombstones, which only cleaning drops.
     pub(crate) fn wants_giving_up(&self) -> bool {
-        let is_volatile = self.eviction_policy().is_volatile();
-        self.is_over_evict_mark() && (!is_volatile || self.is_full_of_shadows())
+        let finds_keys = || self.evicts() && !self.eviction_policy().is_volatile();
+        self.is_over_evict_mark() && (self.is_full_of_shadows() || finds_keys())
     }
 
     fn is_full_of_shadows(&self) -> bool {

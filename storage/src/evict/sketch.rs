@@ -1,9 +1,9 @@
-//! How often keys are used: a count-min sketch of four-bit counters that are halved as time goes by
+//! How often keys are used: a count-min sketch of four-bit counters that are halved as uses go by
 //! (Einziger, Friedman and Manes, TinyLFU, 2017), with conservative update (Estan and Varghese,
 //! 2002).
 //!
-//! A key's four counters lie in one cache line. A counter that is full is not written any more, so a
-//! hot key costs its readers no shared write. Counts may be lost to races: they are estimates.
+//! A key's four counters lie in one cache line. A counter that is full is not written any more, so
+//! a hot key costs its readers no shared write. Counts may be lost to races: they are estimates.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering;
 
 use crate::store::Store;
 
-/// Whether the oldest segments are to be the victims: how many bytes are too much.
+/// Whether the oldest segments are to be the victims: how many bytes are too much. No more than
+/// these have to go, so a turn takes no more.
 pub(crate) fn wants_oldest(store: &Store) -> Option<u64> {
     let eviction = store.eviction();
     let is_log_short = eviction.is_log_short.swap(false, Ordering::Relaxed);

@@ -128,6 +128,13 @@ impl Handle {
         Ok(is_there.then(|| record.expiry_ms()))
     }
 
+    /// About how often a key was used of late, from 0 to 15, as far as a policy has had uses
+    /// counted. Asking is no use.
+    pub fn use_count(&self, db: Db, key: &[u8]) -> u64 {
+        let identity = self.0.identify(self.store().databases().resolve(db), key);
+        self.store().eviction().count(identity)
+    }
+
     /// Counts as a use of the key for whoever chooses keys to evict.
     pub fn touch(&self, db: Db, key: &[u8]) {
         let identity = self.0.identify(self.store().databases().resolve(db), key);
