@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use cellar_storage::device::uring::OpenMode;
 use cellar_storage::{Clock, Store, StoreOptions};
 use tokio::sync::mpsc;
 
@@ -151,8 +152,9 @@ async fn open_store(
         memory_bytes_max: config.memory.maxmemory.get(),
         value_cache_bytes: config.memory.value_cache.get(),
         progress: Arc::clone(shared.progress()),
+        ..StoreOptions::default()
     };
-    let devices = devices::open(config, &clock).map_err(StartError::Store)?;
+    let devices = devices::open(config, OpenMode::Create, &clock).map_err(StartError::Store)?;
     let store = Store::open(options, devices, clock, seed).await;
     store.map_err(|error| StartError::Store(error.to_string()))
 }

@@ -73,6 +73,9 @@ pub enum OpenError {
     /// No device was named.
     #[error("a store needs at least one device")]
     NoDevice,
+    /// The devices are blank, and none may be created.
+    #[error("the devices hold no store")]
+    NoStore,
     /// The device is too small for its segments.
     #[error(
         "{device}: {bytes} bytes hold {segments} segments of {segment_bytes} bytes, at least \

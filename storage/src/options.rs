@@ -42,6 +42,8 @@ pub struct StoreOptions {
     pub memory_bytes_max: u64,
     /// Bound on the value cache in bytes.
     pub value_cache_bytes: u64,
+    /// Bytes of the devices that the scrub reads in a second.
+    pub scrub_bytes_per_s: u64,
     /// Where opening tells how far it is.
     pub progress: Arc<Progress>,
 }
@@ -54,6 +56,7 @@ impl Default for StoreOptions {
             appendfsync: AppendFsync::default(),
             memory_bytes_max: 0,
             value_cache_bytes: 256 << 20,
+            scrub_bytes_per_s: SCRUB_BYTES_PER_S_DEFAULT,
             progress: Arc::default(),
         }
     }
@@ -65,6 +68,8 @@ pub const SEGMENT_BYTES_DEFAULT: u32 = 8 << 20;
 pub const SEGMENT_BYTES_MIN: u32 = 1 << 20;
 /// Offsets in a segment and summary slots stay within their bits.
 pub const SEGMENT_BYTES_MAX: u32 = 64 << 20;
+/// 32 MiB in a second: a terabyte in nine hours, and a hundredth of what a drive gives.
+pub const SCRUB_BYTES_PER_S_DEFAULT: u64 = 32 << 20;
 /// Databases that a client can select.
 pub const DATABASE_COUNT_MAX: usize = crate::format::DATABASE_COUNT;
 /// Longest key: it shares a record of 64 KiB with its value.

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
 
 use nix::sys::signal::Signal;
@@ -136,6 +137,79 @@ fn it_serves_a_unix_socket_and_stops_on_sigterm() {
     assert!(client.is_closed());
     assert!(child.wait().success());
     assert!(!socket.exists());
+}
+
+/// Flips a bit of the only place in a file that reads `needle`.
+fn rot(file: &Path, needle: &[u8]) {
+    let mut bytes = std::fs::read(file).unwrap();
+    let mut places = bytes.windows(needle.len()).enumerate();
+    let found = places.find(|(_, window)| *window == needle);
+    let place = found.expect("it is there").0;
+    bytes[place] ^= 1;
+    std::fs::write(file, bytes).unwrap();
+}
+
+const STORE: [&str; 4] = ["--devices", "store.cellar 256mb", "--segment-size", "1mb"];
+
+fn check_store(directory: &Path, more: &[&str]) -> (i32, String) {
+    let output = run(&[&["check"], &STORE[..], more].concat(), directory);
+    let text = [output.stdout, output.stderr].concat();
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(text).unwrap(),
+    )
+}
+
+fn stop(child: Process) {
+    child.signal(Signal::SIGTERM);
+    assert!(child.wait().success());
+}
+
+#[test]
+fn a_store_is_checked_and_repaired_while_nobody_serves_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    assert_eq!(check_store(path, &[]).0, 2);
+    let (child, _) = start(path, &[]);
+    let mut client = connect(path);
+    client.check("set good fine", "+OK");
+    client.check("set bad needle-in-the-store", "+OK");
+    let (code, text) = check_store(path, &[]);
+    assert!(code == 2 && text.contains("in use"), "{code} {text}");
+    stop(child);
+    let (code, text) = check_store(path, &[]);
+    assert!(code == 0 && text.contains("clean"), "{code} {text}");
+
+    rot(&path.join("cellar-data/store.cellar"), b"needle-in-the-store");
+    let (child, _) = start(path, &[]);
+    let mut client = connect(path);
+    let reply = client.run("get bad").text();
+    assert!(reply.contains("damaged"), "{reply}");
+    client.check("get good", "fine");
+    assert!(
+        client
+            .run("info device")
+            .text()
+            .contains("corrupt_records:1")
+    );
+    stop(child);
+
+    let (code, text) = check_store(path, &["--json"]);
+    assert!(
+        code == 1 && text.contains("\"key\":\"bad\""),
+        "{code} {text}"
+    );
+    let (code, text) = check_store(path, &["--repair"]);
+    assert!(
+        code == 0 && text.contains("repair: remove key \"bad\""),
+        "{code} {text}"
+    );
+    assert_eq!(check_store(path, &[]).0, 0);
+    let (child, _) = start(path, &[]);
+    let mut client = connect(path);
+    client.check("get bad", "nil");
+    client.check("get good", "fine");
+    stop(child);
 }
 
 #[test]

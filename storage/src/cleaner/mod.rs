@@ -12,6 +12,7 @@ mod victim;
 use std::rc::Rc;
 
 use crate::error::StoreError;
+use crate::segment::State;
 use crate::units::SegmentNumber;
 use crate::worker::Worker;
 
@@ -73,6 +74,24 @@ async fn turn(worker: &Rc<Worker>, settled: &mut Vec<SegmentNumber>) -> Result<u
     } else {
         PIN_INTERVAL_US
     })
+}
+
+/// Empties one segment and frees it, outside of the cleaner's turns: for a repair.
+pub(crate) async fn empty(worker: &Rc<Worker>, segment: SegmentNumber) -> Result<(), StoreError> {
+    let store = worker.store();
+    let before = store.segments().get(segment).state();
+    store.segments().get(segment).set_state(State::Cleaning);
+    if let Err(error) = relocate::relocate(worker, segment).await {
+        store.segments().get(segment).set_state(before);
+        return Err(error);
+    }
+    free::settle(worker).await?;
+    free::free(worker, &mut vec![segment]).await
+}
+
+/// Frees a segment of which nobody knows what it held.
+pub(crate) async fn give_up(worker: &Rc<Worker>, segment: SegmentNumber) -> Result<(), StoreError> {
+    free::free(worker, &mut vec![segment]).await
 }
 
 /// Moves what is live out of the victims: those that it was done for.

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use cellar_index::{Entry, Hasher, Identity, Index, VALUE_TYPE_PAGE};
 
+use crate::damage::Part;
 use crate::database::PAGE_HANDLE;
 use crate::error::OpenError;
 use crate::expiry::entry_seconds;
@@ -82,8 +83,9 @@ impl<'a> Contents<'a> {
     ) -> Result<(), OpenError> {
         self.record_count += 1;
         let Some(id) = Identity::from_bytes(*entry.identity.get()) else {
+            let what = "an identity is impossible";
             self.media
-                .report_damage(segment, entry.offset, "an identity is impossible");
+                .report(segment, (Part::Summary, entry.offset), what);
             return Ok(());
         };
         match entry.detail {

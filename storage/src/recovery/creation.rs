@@ -3,6 +3,7 @@
 
 use cellar_index::{Hasher, Index};
 
+use crate::damage::DamageLog;
 use crate::error::OpenError;
 use crate::format::{
     DEVICES_MAX, DatabaseMap, DeviceId, RESERVED_BYTES, SEGMENT_HEADER_BYTES, StoreId, Superblock,
@@ -49,7 +50,7 @@ pub(super) async fn create(request: &OpenRequest<'_>) -> Result<Recovered, OpenE
         was_clean: true,
         read_bytes: request.progress.read_bytes(),
         record_count: 0,
-        corrupt_records: 0,
+        damage: DamageLog::new(request.listed_max),
         superblocks,
     })
 }
@@ -74,6 +75,7 @@ fn first_superblocks(request: &OpenRequest<'_>) -> Result<Vec<Superblock>, OpenE
         devices: devices.clone(),
         clean: false,
         databases: DatabaseMap::default(),
+        map_lsn: Lsn::ZERO,
     };
     Ok(counts.iter().enumerate().map(superblock).collect())
 }

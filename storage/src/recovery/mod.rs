@@ -18,6 +18,7 @@ mod contents;
 mod creation;
 mod cut;
 mod harvest;
+mod headless;
 mod maps;
 mod media;
 mod new_life;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 
 use cellar_index::{Hasher, Identity, Index};
 
+use crate::damage::DamageLog;
 use crate::device::{Channel, Device};
 use crate::error::OpenError;
 use crate::format::{DatabaseMap, Superblock};
@@ -58,6 +60,10 @@ pub(crate) struct OpenRequest<'a> {
     /// Randomness for a store that is created: its ids and the seed of its hash.
     pub(crate) seed: [u8; 32],
     pub(crate) progress: &'a Progress,
+    /// A store may be created where there is none.
+    pub(crate) may_create: bool,
+    /// Damaged places that are listed.
+    pub(crate) listed_max: usize,
 }
 
 impl OpenRequest<'_> {
@@ -93,8 +99,8 @@ pub(crate) struct Recovered {
     pub(crate) was_clean: bool,
     pub(crate) read_bytes: u64,
     pub(crate) record_count: u64,
-    /// Records and structures that were found damaged.
-    pub(crate) corrupt_records: u64,
+    /// What was found damaged.
+    pub(crate) damage: DamageLog,
 }
 
 /// Opens the devices' store, or creates one on blank devices. When it returns, a new life has
@@ -106,6 +112,7 @@ pub(crate) async fn open(request: OpenRequest<'_>) -> Result<Recovered, OpenErro
     }
     request.progress.begin();
     let recovered = match superblocks::examine(&request).await? {
+        Devices::Blank if !request.may_create => return Err(OpenError::NoStore),
         Devices::Blank => creation::create(&request).await?,
         Devices::Store(members) => recover(&request, members).await?,
     };
@@ -118,6 +125,9 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
     let media = Media::new(request, &members);
     let hasher = Hasher::new(ruling.hash_seed);
     media.flush().await?;
+    for (device, offset) in &members.lost_copies {
+        media.report_superblock(*device, *offset);
+    }
     let mut survey = survey::survey(&media, ruling).await?;
     check_lagging(request, &members, &survey)?;
     let present = cut::find(&media, &survey.lives, ruling.epoch, survey.durable).await?;
@@ -127,7 +137,7 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
         past: ruling.cut_lsn,
     };
     settle::settle(&media, &hasher, &mut survey, cuts).await?;
-    let first_map = maps::newest(&media, &survey.lives, ruling, cuts).await?;
+    let first_map = maps::newest(&media, &survey.lives, &members, cuts).await?;
     let (contents, map) = maps::replay(&media, &hasher, (&survey.lives, cuts), first_map).await?;
     // A summary may have been made anew.
     media.flush().await?;
@@ -137,7 +147,7 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
     media.segments.restore(&survey.found(&media, cuts));
     let (roots, orphans) = (contents.live_roots(), contents.orphans(&hasher).await);
     let (index, record_count) = (contents.index, contents.record_count);
-    let corrupt_records = media.corrupt_count();
+    let corrupt_records = media.damage.count();
     tracing::info!(
         keys = index.len(),
         record_count,
@@ -158,7 +168,7 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
         epoch: cuts.epoch + 1,
         read_bytes: request.progress.read_bytes(),
         record_count,
-        corrupt_records,
+        damage: media.damage,
     })
 }
 

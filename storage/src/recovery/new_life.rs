@@ -22,6 +22,7 @@ pub(super) async fn begin(
         block_bytes: request.block_bytes(),
         clean: false,
         databases: map,
+        map_lsn: Lsn::ZERO,
         ..superblock.clone()
     };
     let mut superblocks: Vec<_> = members.superblocks.iter().map(next).collect();

@@ -14,13 +14,14 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 use cellar_index::Hasher;
 
+use crate::damage::Part;
 use crate::error::OpenError;
 use crate::format::SummaryEntry;
 use crate::recovery::contents::Contents;
 use crate::recovery::harvest::harvest;
 use crate::recovery::media::{Around, Media};
 use crate::recovery::settle::seal;
-use crate::recovery::survey::{Cuts, Life};
+use crate::recovery::survey::{Cuts, Life, Standing};
 use crate::units::{Lsn, SegmentNumber};
 
 /// Summaries that are read ahead: 8 of 190 KiB, for 8 MiB segments of 2 KB records, keep a fast
@@ -123,11 +124,14 @@ impl<'a> Summary<'a> {
             return Ok(entries);
         }
         let (life, void) = (self.life, cuts.of(&self.life.header));
-        media.report_damage(
-            life.segment(),
-            0,
-            "a summary does not verify; it is made anew",
-        );
+        let start = life.summary_start(media.segment_bytes);
+        if life.standing == Standing::Doubtful {
+            let what = "a summary does not verify, and the header of its segment is lost";
+            media.report(life.segment(), (Part::Summary, start), what);
+            return Ok(Vec::new());
+        }
+        let what = "a summary does not verify; it is made anew";
+        media.report(life.segment(), (Part::Summary, start), what);
         let harvest = harvest(media, hasher, life, void, true).await?;
         seal(media, life, &harvest, cuts.present).await?;
         Ok(harvest.entries)

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use crate::device::{BLOCK_BYTES_MAX, Channel, Device, DeviceError, IoBuffer, WriteSync};
 use crate::error::OpenError;
 use crate::format::{
-    FormatError, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,
+    DatabaseMap, FormatError, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,
 };
 use crate::options::{SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN};
 use crate::recovery::OpenRequest;
-use crate::units::{Location, UNIT_BYTES};
+use crate::units::{Location, Lsn, UNIT_BYTES};
 
 /// The epoch of a store whose creation has not come to its end: nothing was ever served from it.
 pub(super) const UNFINISHED_EPOCH: u32 = 0;
@@ -29,6 +29,8 @@ pub(super) struct Members {
     pub(super) order: Vec<usize>,
     /// The superblock of each.
     pub(super) superblocks: Vec<Superblock>,
+    /// Copies that do not verify beside a good one: the device, in the store's order, and where.
+    pub(super) lost_copies: Vec<(usize, u64)>,
 }
 
 impl Members {
@@ -49,6 +51,14 @@ impl Members {
         Some(self.order[lags])
     }
 
+    /// The newest database map that a superblock tells, and where its record ends in the log.
+    pub(super) fn map(&self) -> (DatabaseMap, Lsn) {
+        let ruling = self.ruling();
+        let of_epoch = self.superblocks.iter().filter(|s| s.epoch == ruling.epoch);
+        let newest = of_epoch.max_by_key(|s| s.map_lsn).unwrap_or(ruling);
+        (newest.databases, newest.map_lsn)
+    }
+
     /// Whether the store was closed in order.
     pub(super) fn was_clean(&self) -> bool {
         self.superblocks.iter().all(|superblock| superblock.clean)
@@ -62,31 +72,41 @@ pub(super) async fn examine(request: &OpenRequest<'_>) -> Result<Devices, OpenEr
         request.progress.add_read_bytes(RESERVED_BYTES);
         found.push(read(&**device, channel).await?);
     }
-    let is_unused = |s: &Option<Superblock>| {
-        s.as_ref()
-            .is_none_or(|superblock| superblock.epoch == UNFINISHED_EPOCH)
+    let is_unused = |found: &Option<FoundCopies>| {
+        found
+            .as_ref()
+            .is_none_or(|found| found.superblock.epoch == UNFINISHED_EPOCH)
     };
     if found.iter().all(is_unused) {
         return Ok(Devices::Blank);
     }
-    let mut superblocks = Vec::new();
-    for (number, superblock) in found.into_iter().enumerate() {
+    let (mut superblocks, mut lost) = (Vec::new(), Vec::new());
+    for (number, found) in found.into_iter().enumerate() {
         let blank = || incomplete(request, number, "is blank, while another one holds a store");
-        superblocks.push(superblock.ok_or_else(blank)?);
+        let found = found.ok_or_else(blank)?;
+        superblocks.push(found.superblock);
+        lost.extend(found.lost_copy.map(|offset| (number, offset)));
     }
     check_unity(request, &superblocks)?;
     let segments = superblocks.iter().map(|s| u64::from(s.segment_count)).sum();
     for (device, superblock) in request.devices.iter().zip(&superblocks) {
         check_size(&**device, superblock, segments)?;
     }
-    Ok(Devices::Store(sort(superblocks)))
+    Ok(Devices::Store(sort(superblocks, &lost)))
+}
+
+/// What a device's reserved area holds.
+struct FoundCopies {
+    superblock: Superblock,
+    /// Where the copy lies that does not verify, if one does not.
+    lost_copy: Option<u64>,
 }
 
 /// The superblock of a device; `None`: the device is blank.
 async fn read(
     device: &dyn Device,
     channel: &Rc<dyn Channel>,
-) -> Result<Option<Superblock>, OpenError> {
+) -> Result<Option<FoundCopies>, OpenError> {
     let geometry = device.geometry();
     if geometry.capacity_bytes < RESERVED_BYTES {
         let (bytes, bytes_min) = (geometry.capacity_bytes, RESERVED_BYTES);
@@ -100,7 +120,13 @@ async fn read(
     let area: IoBuffer = channel.read(0, area).await?;
     let copy = |at: u64| &area[at as usize..at as usize + SUPERBLOCK_BYTES];
     let reason = match Superblock::choose(SUPERBLOCK_OFFSETS.map(copy)) {
-        Ok(superblock) => return Ok(Some(superblock)),
+        Ok(superblock) => {
+            let is_lost = |at: &u64| Superblock::decode(copy(*at)).is_err();
+            return Ok(Some(FoundCopies {
+                superblock,
+                lost_copy: SUPERBLOCK_OFFSETS.into_iter().find(is_lost),
+            }));
+        }
         Err(FormatError::Blank) if area.iter().all(|&byte| byte == 0) => return Ok(None),
         Err(FormatError::Blank | FormatError::ForeignMagic) => {
             "holds something that Cellar did not write; clear its first MiB if that is not needed"
@@ -198,11 +224,21 @@ pub(super) fn segments_reachable(segment_bytes: u32) -> u64 {
     (1 << Location::BITS) / u64::from(segment_bytes / UNIT_BYTES)
 }
 
-fn sort(superblocks: Vec<Superblock>) -> Members {
+/// Brings the devices into the store's order. `lost`: copies, by the device's place in the request.
+fn sort(superblocks: Vec<Superblock>, lost: &[(usize, u64)]) -> Members {
     let mut numbered: Vec<_> = superblocks.into_iter().enumerate().collect();
     numbered.sort_by_key(|(_, superblock)| superblock.device);
-    let (order, superblocks) = numbered.into_iter().unzip();
-    Members { order, superblocks }
+    let (order, superblocks): (Vec<usize>, _) = numbered.into_iter().unzip();
+    let place = |number: usize| order.iter().position(|at| *at == number);
+    let lost_copies = lost
+        .iter()
+        .filter_map(|(number, offset)| Some((place(*number)?, *offset)))
+        .collect();
+    Members {
+        order,
+        superblocks,
+        lost_copies,
+    }
 }
 
 /// Writes the next copy of every superblock. Durable when it ends; the former copies stay.

@@ -1,7 +1,7 @@
 //! The table of segments: state, generation and live bytes of each, and the free lists.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -57,6 +57,8 @@ pub(crate) struct Segment {
     shadow_bytes: AtomicI64,
     /// For age: the log's tail when the segment was sealed.
     sealed_lsn: AtomicU64,
+    /// Its header is lost: what it holds is not served.
+    is_lost: AtomicBool,
 }
 
 impl Segment {
@@ -71,6 +73,7 @@ impl Segment {
             live_bytes: AtomicI64::new(0),
             shadow_bytes: AtomicI64::new(0),
             sealed_lsn: AtomicU64::new(0),
+            is_lost: AtomicBool::new(false),
         }
     }
 
@@ -126,6 +129,7 @@ impl Segment {
         self.cold
             .store(u8::from(stream == Stream::Cold), Ordering::Release);
         self.sealed_lsn.store(u64::MAX, Ordering::Release);
+        self.is_lost.store(false, Ordering::Release);
         self.set_state(State::Open);
     }
 
@@ -164,6 +168,13 @@ pub(crate) enum Found {
     Free,
     /// It is in use.
     Sealed {
+        generation: Generation,
+        seed: GenerationSeed,
+        stream: Stream,
+        sealed_lsn: Lsn,
+    },
+    /// Its header is lost, and its footer tells what it was: in use, never a victim, not served.
+    Doubtful {
         generation: Generation,
         seed: GenerationSeed,
         stream: Stream,
@@ -312,6 +323,22 @@ impl SegmentTable {
         self.allocated_count() + self.allocatable_count()
     }
 
+    /// Whether the segment lost its header: nothing is served from it.
+    pub(crate) fn is_lost(&self, segment: SegmentNumber) -> bool {
+        self.get(segment).is_lost.load(Ordering::Acquire)
+    }
+
+    fn set_lost(&self, segment: SegmentNumber) {
+        let life = self.get(segment);
+        life.is_lost.store(true, Ordering::Release);
+        life.set_state(State::Cleaning);
+    }
+
+    /// Whether a segment whose header is lost still tells what it holds.
+    pub(crate) fn is_told(&self, segment: SegmentNumber) -> bool {
+        self.get(segment).epoch.load(Ordering::Acquire) > 0
+    }
+
     /// Segments whose place on the device exists.
     pub(crate) fn allocated_count(&self) -> u64 {
         self.allocated_count.load(Ordering::Relaxed)
@@ -390,6 +417,7 @@ impl SegmentTable {
         self.live_total.fetch_sub(left, Ordering::Relaxed);
         let shadows = life.shadow_bytes.swap(0, Ordering::Relaxed);
         self.shadow_total.fetch_sub(shadows, Ordering::Relaxed);
+        life.is_lost.store(false, Ordering::Release);
         life.set_state(State::Free);
         self.free_count.fetch_add(1, Ordering::Relaxed);
         self.push_ready(segment);
@@ -426,9 +454,21 @@ impl SegmentTable {
                     life.set_sealed_lsn(sealed_lsn);
                     life.set_state(State::Sealed);
                 }
+                Found::Doubtful {
+                    generation,
+                    seed,
+                    stream,
+                    sealed_lsn,
+                } => {
+                    self.claim(segment);
+                    let life = self.get(segment);
+                    life.begin_life(generation, seed, stream);
+                    life.set_sealed_lsn(sealed_lsn);
+                    self.set_lost(segment);
+                }
                 Found::Damaged => {
                     self.claim(segment);
-                    self.get(segment).set_state(State::Cleaning);
+                    self.set_lost(segment);
                 }
             }
         }

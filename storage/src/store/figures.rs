@@ -40,7 +40,7 @@ impl Store {
             cleaner_freed_bytes: counters.cleaner_freed_bytes.get(),
             expired_keys: counters.expired_keys.get(),
             expired_active: counters.expired_active.get(),
-            corrupt_records: counters.corrupt_records.get(),
+            corrupt_records: self.damage().count(),
             latched: self.log().is_latched(),
             latch_reason: self.log().latch_reason(),
             clean_shutdown_at_start: self.parts.was_clean,

@@ -8,6 +8,8 @@ mod memory;
 mod open;
 mod places;
 
+pub(crate) use open::Wanted;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
@@ -17,6 +19,7 @@ use tokio::sync::{Mutex, MutexGuard, Notify};
 use crate::cache::ValueCache;
 use crate::clock::Clock;
 use crate::cold::ColdLog;
+use crate::damage::{Damage, DamageLog};
 use crate::database::Databases;
 use crate::device::Device;
 use crate::error::StoreError;
@@ -29,7 +32,7 @@ use crate::paged::Collections;
 use crate::segment::{Pins, SegmentTable};
 use crate::stats::Counters;
 use crate::units::{Location, Lsn};
-use crate::upkeep::READY_MIN;
+use crate::upkeep::{READY_MIN, Scrub};
 use crate::worker::Worker;
 use crate::write::Mark;
 
@@ -64,6 +67,7 @@ pub(crate) struct Parts {
     pub(crate) collections: Arc<Collections>,
     pub(crate) counters: Counters,
     pub(crate) superblocks: Vec<Superblock>,
+    pub(crate) damage: DamageLog,
     pub(crate) was_clean: bool,
 }
 
@@ -86,6 +90,7 @@ pub struct Store {
     is_closing: AtomicBool,
     is_active_expiry_on: AtomicBool,
     superblocks: parking_lot::Mutex<Vec<Superblock>>,
+    scrub: Scrub,
     memory_bytes_max: AtomicU64,
     client_bytes: AtomicU64,
 }
@@ -109,6 +114,7 @@ impl Store {
             is_closing: AtomicBool::new(false),
             is_active_expiry_on: AtomicBool::new(true),
             superblocks: parking_lot::Mutex::new(parts.superblocks.clone()),
+            scrub: Scrub::new(),
             memory_bytes_max: AtomicU64::new(parts.options.memory_bytes_max),
             client_bytes: AtomicU64::new(0),
             parts,
@@ -326,14 +332,46 @@ impl Store {
         &self.closing
     }
 
-    /// The next writing of every device's superblock.
+    /// The next writing of every device's superblock. `clean`: the store is closed; it stays so.
     pub(crate) fn next_superblocks(&self, clean: bool) -> Vec<Superblock> {
         let mut superblocks = self.superblocks.lock();
         for superblock in superblocks.iter_mut() {
             superblock.sequence += 1;
-            superblock.clean = clean;
+            superblock.clean |= clean;
         }
         superblocks.clone()
+    }
+
+    /// Enters the current database map into the superblocks that are written from now on, if its
+    /// record is durable and they do not tell it yet. The guard keeps the map from changing.
+    pub(crate) fn enter_map(&self, _guard: &MutexGuard<'_, ()>) -> bool {
+        let (map, end) = (self.databases().map(), self.map_lsn());
+        let mut superblocks = self.superblocks.lock();
+        let is_news = superblocks
+            .iter()
+            .any(|superblock| superblock.map_lsn < end);
+        if !is_news || self.durable_lsn() < end {
+            return false;
+        }
+        for superblock in superblocks.iter_mut() {
+            superblock.databases = map;
+            superblock.map_lsn = end;
+        }
+        true
+    }
+
+    /// Where the log ended that the last start found.
+    pub(crate) fn cut_lsn(&self) -> Lsn {
+        self.superblocks
+            .lock()
+            .first()
+            .expect("a store has a device")
+            .cut_lsn
+    }
+
+    /// Segments that a device has room for.
+    pub(crate) fn segments_of(&self, device: usize) -> u64 {
+        u64::from(self.superblocks.lock()[device].segment_count)
     }
 
     pub(crate) fn store_id(&self) -> StoreId {
@@ -364,14 +402,24 @@ impl Store {
             .set(self.clock().unix_ms());
     }
 
-    pub(crate) fn note_read_failure(&self, error: &StoreError) {
-        if matches!(error, StoreError::Corrupt { .. }) {
-            self.counters().corrupt_records.add(1);
-        }
-        tracing::error!(%error, "a record could not be read");
+    pub(crate) fn scrub(&self) -> &Scrub {
+        &self.scrub
+    }
+
+    pub(crate) fn damage(&self) -> &DamageLog {
+        &self.parts.damage
+    }
+
+    /// The last damaged places that were met, by anybody, oldest first.
+    pub fn last_damage(&self) -> Vec<Damage> {
+        self.damage().last()
     }
 
     // ---- knobs
+
+    pub(crate) fn scrub_bytes_per_s(&self) -> u64 {
+        self.parts.options.scrub_bytes_per_s
+    }
 
     /// The durability level in force.
     pub fn appendfsync(&self) -> AppendFsync {

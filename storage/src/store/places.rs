@@ -1,8 +1,11 @@
 //! Places: from locations to segments, devices, blocks and write buffers.
 
+use std::sync::Arc;
+
 use cellar_index::Entry;
 
 use crate::cache::CacheKey;
+use crate::damage::{Damage, Loss, Part};
 use crate::error::StoreError;
 use crate::format::{HEAD_BYTES_MAX, RESERVED_BYTES, RecordHead, class_bytes, live_bytes};
 use crate::log::Image;
@@ -10,7 +13,7 @@ use crate::place;
 use crate::read::{StoredRecord, record_len};
 use crate::segment::State;
 use crate::store::Store;
-use crate::units::{Extent, Location, Lsn, SegmentNumber};
+use crate::units::{DeviceNumber, Extent, Location, Lsn, SegmentNumber};
 
 impl Store {
     pub(crate) fn segment_bytes(&self) -> u32 {
@@ -29,6 +32,11 @@ impl Store {
     pub(crate) fn device_offset(&self, segment: SegmentNumber) -> u64 {
         let (_, index) = self.segments().place(segment);
         RESERVED_BYTES + u64::from(index) * u64::from(self.segment_bytes())
+    }
+
+    /// What a device is called.
+    pub(crate) fn device_name(&self, device: DeviceNumber) -> Arc<str> {
+        Arc::clone(&self.devices()[usize::from(device.get())].geometry().name)
     }
 
     /// The logical block of a segment's device, in bytes.
@@ -96,16 +104,36 @@ impl Store {
         openings.min().unwrap_or(Lsn::new(u64::MAX))
     }
 
-    /// The error for bytes of a segment that do not verify; it is counted.
-    pub(crate) fn corrupt(&self, segment: SegmentNumber, offset: u64, bytes: u64) -> StoreError {
-        self.counters().corrupt_records.add(1);
-        StoreError::Corrupt {
-            device: self.segments().place(segment).0.get(),
-            segment: segment.get(),
-            extent: Extent {
-                offset: self.device_offset(segment) + offset,
-                bytes,
+    /// The error for bytes of a segment that do not verify. They are counted, and reported with
+    /// what was lost.
+    pub(crate) fn corrupt(
+        &self,
+        segment: SegmentNumber,
+        (part, extent): (Part, Extent),
+        loss: Loss,
+    ) -> StoreError {
+        let device = self.segments().place(segment).0;
+        let extent = Extent {
+            offset: self.device_offset(segment) + extent.offset,
+            ..extent
+        };
+        let is_lost = self.segments().is_lost(segment);
+        self.damage().note(Damage {
+            device: self.device_name(device),
+            device_offset: extent.offset,
+            segment: Some(segment.get()),
+            part,
+            what: if is_lost {
+                "it cannot be verified: its segment's header is lost"
+            } else {
+                "it does not verify"
             },
+            loss,
+        });
+        StoreError::Corrupt {
+            device: device.get(),
+            segment: segment.get(),
+            extent,
         }
     }
 }

@@ -84,6 +84,8 @@ pub(super) async fn open_seeded(
         segment_bytes: SEGMENT_BYTES,
         seed: [seed; 32],
         progress: &progress,
+        may_create: true,
+        listed_max: crate::damage::LISTED_MAX,
     };
     open(request).await
 }

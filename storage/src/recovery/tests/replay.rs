@@ -225,7 +225,7 @@ fn a_summary_that_does_not_verify_is_made_anew() {
     bench.hot(1, next).put("c", "3").seal(next);
     bench.rot(0, builder::SEGMENT_BYTES - 4096 - 48);
     let recovered = bench.open();
-    assert_eq!(recovered.corrupt_records, 1);
+    assert_eq!(recovered.damage.count(), 1);
     for (key, value) in [("a", "1"), ("b", "2"), ("c", "3")] {
         assert_eq!(
             bench.value(&recovered, key).as_deref(),
@@ -233,5 +233,5 @@ fn a_summary_that_does_not_verify_is_made_anew() {
             "{key}"
         );
     }
-    assert_eq!(bench.open().corrupt_records, 0);
+    assert_eq!(bench.open().damage.count(), 0);
 }
