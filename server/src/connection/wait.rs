@@ -11,6 +11,10 @@ use super::{Closed, Connection};
 use crate::client::Event;
 use crate::stats::Metric;
 
+/// Bytes of requests that wait at most before authentication: several times the largest one that is
+/// taken then.
+const UNAUTHENTICATED_QUERY_BYTES_MAX: u64 = 1024 * 1024;
+
 /// What ended a wait.
 enum Woken {
     /// Bytes came; 0 for the end of them.
@@ -130,7 +134,10 @@ impl Connection {
             .stats
             .add(Metric::NetInputBytes, byte_count as u64);
         self.worker.stats.add(Metric::SocketReads, 1);
-        let bytes_max = self.cx.shared.config.fast.query_bytes_max();
+        let mut bytes_max = self.cx.shared.config.fast.query_bytes_max();
+        if !self.cx.session.is_authenticated() {
+            bytes_max = bytes_max.min(UNAUTHENTICATED_QUERY_BYTES_MAX);
+        }
         if self.input.len() as u64 > bytes_max {
             return Err(Closed::QueryLimit);
         }

@@ -85,6 +85,22 @@ fn a_client_that_never_reads_is_closed_at_its_bound() {
 }
 
 #[test]
+fn a_guest_that_never_reads_is_closed_early() {
+    let server = Running::start(&[("requirepass", "secret")]);
+    let mut guest = server.connect();
+    // 20 MB of refusals
+    let requests = encode(&[b"GET", b"k"]).repeat(600_000);
+    assert!(guest.send_until_closed(&requests), "all was taken");
+    let mut client = server.connect();
+    client.check("auth secret", "+OK");
+    let info = client.run("info stats").text();
+    assert!(
+        info.contains("client_query_buffer_limit_disconnections:1\r\n"),
+        "{info}"
+    );
+}
+
+#[test]
 fn a_client_that_does_not_read_is_told_of_and_can_be_killed() {
     let server = Running::start(&[]);
     let mut client = server.connect();

@@ -8,14 +8,14 @@ use crate::process::{connect, start_on};
 use crate::server_commands::field;
 
 const DEVICE: &str = "store.cellar 64mb";
-const FULL: &str = "-OOM command not allowed when the device is full. See INFO device.";
+pub(crate) const FULL: &str = "-OOM command not allowed when the device is full. See INFO device.";
 const VALUE_BYTES: usize = 4000;
 
-fn start() -> Running {
+pub(crate) fn start() -> Running {
     Running::start(&[("devices", DEVICE)])
 }
 
-fn key(index: usize) -> String {
+pub(crate) fn key(index: usize) -> String {
     format!("key:{index}")
 }
 
@@ -26,7 +26,7 @@ fn value(index: usize, round: usize) -> Vec<u8> {
     value
 }
 
-fn set(client: &mut Client, index: usize, round: usize) -> String {
+pub(crate) fn set(client: &mut Client, index: usize, round: usize) -> String {
     client.send_raw(&encode(&[
         b"SET",
         key(index).as_bytes(),
@@ -36,7 +36,7 @@ fn set(client: &mut Client, index: usize, round: usize) -> String {
 }
 
 /// Writes keys from `first` on until one is refused: the first that is not there.
-fn fill_from(client: &mut Client, first: usize) -> usize {
+pub(crate) fn fill_from(client: &mut Client, first: usize) -> usize {
     let mut index = first;
     loop {
         let reply = set(client, index, 0);

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Running {
     server: Option<Server>,
     /// Keeps the store's directory until the server has ended.
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Running {
@@ -46,8 +46,13 @@ impl Running {
         server.wait_ready().unwrap();
         Self {
             server: Some(server),
-            _directory: directory,
+            directory,
         }
+    }
+
+    /// Where its store is.
+    pub(crate) fn directory(&self) -> &std::path::Path {
+        self.directory.path()
     }
 
     /// A new connection.

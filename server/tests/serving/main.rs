@@ -21,3 +21,4 @@ mod process;
 mod protocol;
 mod server_commands;
 mod sessions;
+mod upkeep;
