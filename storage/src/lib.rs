@@ -36,6 +36,7 @@ mod recovery;
 mod segment;
 mod stats;
 mod store;
+mod sync;
 pub mod units;
 mod upkeep;
 mod value;

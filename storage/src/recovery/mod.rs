@@ -29,6 +29,7 @@ mod survey;
 mod walk;
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 use std::rc::Rc;
