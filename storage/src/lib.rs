@@ -40,6 +40,7 @@ mod recovery;
 mod segment;
 mod stats;
 mod store;
+mod sync;
 pub mod units;
 mod upkeep;
 mod value;

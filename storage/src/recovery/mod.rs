@@ -34,6 +34,7 @@ mod survey;
 mod walk;
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 use std::rc::Rc;

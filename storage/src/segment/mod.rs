@@ -7,5 +7,8 @@ mod expiring;
 mod pins;
 mod table;
 
+#[cfg(all(test, loom))]
+mod loom_tests;
+
 pub(crate) use pins::{Pin, Pins};
 pub(crate) use table::{Found, Segment, SegmentTable, State, shadow_bytes};

@@ -1,12 +1,10 @@
 //! The table of segments: state, generation and live bytes of each, and the free lists.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
-
-use parking_lot::Mutex;
 
 use crate::format::{ENTRY_BYTES, GenerationSeed, Stream};
 use crate::segment::expiring::Expiring;
+use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Mutex, Ordering};
 use crate::units::{DeviceNumber, Generation, Lsn, SegmentNumber};
 
 /// Where a segment stands in its life.

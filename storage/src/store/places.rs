@@ -68,11 +68,8 @@ impl Store {
         let life = self.segments().get(segment);
         let number = life.buffer()?;
         let image = self.image(number);
-        image.enter();
-        let still_there = life.buffer() == Some(number);
-        let record = still_there.then(|| copy_record(image, offset, class));
-        image.leave();
-        record
+        let is_held = || life.buffer() == Some(number);
+        image.read(is_held, |image| copy_record(image, offset, class))
     }
 
     /// An entry points to a record of `segment`.
