@@ -1,6 +1,6 @@
 //! Closing a store: everything durable, the open segments sealed, the clean mark written.
 
-use crate::device::WriteSync;
+use crate::device::{DeviceError, WriteSync};
 use crate::error::StoreError;
 use crate::handle::Handle;
 use crate::store::Store;
@@ -15,10 +15,16 @@ impl Store {
         self.log().room().notify_waiters();
         self.log().seal_current();
         worker.wait_durable(self.log().tail()).await?;
-        self.write_clean_mark(handle).await
+        // Everything may be durable although a write failed: one of the cleaner's.
+        self.log().check_latch()?;
+        let marked = self.write_clean_mark(handle).await;
+        marked.map_err(|error| {
+            self.log().latch(&error);
+            StoreError::Latched
+        })
     }
 
-    async fn write_clean_mark(&self, handle: &Handle) -> Result<(), StoreError> {
+    async fn write_clean_mark(&self, handle: &Handle) -> Result<(), DeviceError> {
         let superblocks = self.next_superblocks(true);
         for (superblock, channel) in superblocks.iter().zip(handle.worker().channels()) {
             let bytes = superblock.encode();
