@@ -127,8 +127,8 @@ impl World {
                 strays: 1,
                 least: self.least,
             },
-            // A record that no summary tells of yet is lost with its header. It may be a map.
-            Spot::Body if is_reported && !was_closed => Harm {
+            // A record whose summary is not believed yet is lost with its header. It may be a map.
+            Spot::Body if is_reported => Harm {
                 damaged: 1,
                 strays: if self.model.has_maps() { usize::MAX } else { 1 },
                 least,
