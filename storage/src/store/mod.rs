@@ -294,9 +294,21 @@ impl Store {
 
     /// Pairs free write buffers with free segments.
     pub(crate) fn prepare_log(&self) {
-        self.log().prepare(CLEANER_SEGMENTS);
+        self.log().prepare(self.spare_segments());
         if self.segments().wants_allocation(READY_MIN) {
             self.prepare_wanted.notify_one();
+        }
+    }
+
+    /// Free segments that the log leaves to the cleaner. Where more is live than may be written, the
+    /// device lost room that it had, and only removals and map records come through: they may take
+    /// half of the reserve, since nothing else can make room.
+    fn spare_segments(&self) -> u64 {
+        let taken = self.segments().live_bytes() + self.segments().shadow_bytes();
+        if taken > self.live_bytes_max(Mark::Change) {
+            CLEANER_SEGMENTS / 2
+        } else {
+            CLEANER_SEGMENTS
         }
     }
 

@@ -9,10 +9,11 @@ use crate::damage::{Damage, Loss, Part};
 use crate::error::StoreError;
 use crate::format::{HEAD_BYTES_MAX, RESERVED_BYTES, RecordHead, class_bytes, live_bytes};
 use crate::log::Image;
+use crate::options::PAGE_BYTES;
 use crate::place;
 use crate::read::{StoredRecord, record_len};
 use crate::store::Store;
-use crate::units::{DeviceNumber, Extent, Location, SegmentNumber};
+use crate::units::{CollectionId, DeviceNumber, Extent, Location, SegmentNumber};
 
 impl Store {
     pub(crate) fn segment_bytes(&self) -> u32 {
@@ -96,6 +97,19 @@ impl Store {
     pub(crate) fn move_live(&self, new: Location, entry: &Entry) {
         self.count_entry(self.split(new).0, entry);
         self.forget_entry(entry);
+    }
+
+    /// A page that its root promises is not there. It has no place on a device: the report names its
+    /// collection, and where in that it belongs.
+    pub(crate) fn note_missing_page(&self, collection: CollectionId, page: u32) {
+        self.damage().note(Damage {
+            device: Arc::from(format!("collection {}", collection.get())),
+            device_offset: u64::from(page) * u64::from(PAGE_BYTES),
+            segment: None,
+            part: Part::Record,
+            what: "a page of a large value is missing",
+            loss: Loss::Page(collection.get(), page),
+        });
     }
 
     /// The error for bytes of a segment that do not verify. They are counted, and reported with

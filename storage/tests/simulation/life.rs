@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cellar_storage::{Clock, DATABASE_COUNT_MAX, Db, Store};
+use cellar_storage::{Clock, DATABASE_COUNT_MAX, Db, Store, StoreError};
 
 use crate::client::Client;
 use crate::model::{Key, Model, Version, Violation, ensure};
 use crate::opening::Opened;
 use crate::pace::{STEPS_MAX, drive, finish, watch};
 use crate::scene::Scene;
+use crate::trouble::Trouble;
 use crate::witness::{bytes_of, map_bytes};
 use crate::world::{Ending, World};
 
@@ -22,6 +23,8 @@ const STEPS_PER_LOOK: u64 = 50;
 const STEPS_SOON: u64 = 400;
 /// After this much idle time everything expired is removed and everything swept.
 const QUIET_US: u64 = 8_000_000;
+/// The same where the upkeep may still wait for a device that does not answer.
+const TROUBLED_QUIET_US: u64 = 48_000_000;
 
 impl World {
     /// Lives one life.
@@ -30,11 +33,11 @@ impl World {
         let empty = Model::new(self.model.last_lsn(), now_us, BTreeMap::new());
         let model = std::mem::replace(&mut self.model, empty);
         let (plan, clock) = (self.plan.clone(), self.clock.clone());
-        let scene = Rc::new(Scene::new(plan, clock, model, self.next_value));
+        let trouble = Trouble::draw(&mut self.random);
+        trouble.begin(&opened.devices, &mut self.random);
+        let scene = Rc::new(Scene::new(plan, clock, (model, self.next_value), trouble));
         let upkeep_ended = self.hire(&scene, &opened);
-        let steps = self
-            .plan
-            .steps(self.tally.recoveries == 0, &mut self.random);
+        let steps = self.plan.steps(self.ended.is_none(), &mut self.random);
         let ending = if self.random.below(5) == 0 {
             Ending::Close
         } else {
@@ -48,18 +51,27 @@ impl World {
         .and_then(|_| scene.take_violation())
         .and_then(|()| self.wait_for_freeing(&scene, &mut opened))
         .and_then(|()| self.retire(&scene, &mut opened, ending))
-        .and_then(|()| {
+        .and_then(|ending| {
+            scene.check_latch(opened.store.durable_lsn())?;
             let goes_on = ending == Ending::Close && !upkeep_ended.get();
             ensure(!goes_on, || {
                 "the upkeep goes on after the store was closed".into()
-            })
+            })?;
+            Ok(ending)
         });
-        if let Err(violation) = lived {
-            scene.report(violation);
-            return scene.take_violation();
+        match lived {
+            Ok(ending) => {
+                self.end(scene, opened, ending);
+                Ok(())
+            }
+            Err(Violation(what)) => {
+                let (plan, stats) = (&self.plan, opened.store.stats());
+                scene.report(Violation(what));
+                let told =
+                    |Violation(what)| Violation(format!("{what}\n{trouble:?} {plan:?}\n{stats:?}"));
+                scene.take_violation().map_err(told)
+            }
         }
-        self.end(scene, opened, ending);
-        Ok(())
     }
 
     /// In every other life the end comes soon after the cleaner freed segments, if it does so.
@@ -85,19 +97,19 @@ impl World {
         Ok(())
     }
 
-    /// What comes before the end: at times a recount, then the closing.
+    /// What comes before the end: at times a recount, then the closing. How the life ends.
     fn retire(
         &mut self,
         scene: &Scene,
         opened: &mut Opened,
         ending: Ending,
-    ) -> Result<(), Violation> {
-        if self.random.below(3) == 0 {
+    ) -> Result<Ending, Violation> {
+        if self.random.below(3) == 0 && !scene.trouble.may_latch() {
             self.recount(scene, opened)?;
         }
         match ending {
             Ending::Close => self.close(scene, opened),
-            Ending::Crash => Ok(()),
+            Ending::Crash | Ending::FailedClose => Ok(ending),
         }
     }
 
@@ -117,6 +129,7 @@ impl World {
                 handle: opened.handles[worker].clone(),
                 random: self.random.split(),
                 number,
+                began_latched: false,
             };
             spawner.spawn(client.run());
         }
@@ -127,7 +140,7 @@ impl World {
     fn recount(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
         scene.is_stopping.set(true);
         finish(&mut opened.executor, scene)?;
-        let quiet = self.clock.sleep(QUIET_US);
+        let quiet = self.clock.sleep(quiet_us(scene));
         drive(&mut opened.executor, scene, (quiet, STEPS_MAX))?;
         let (now_ms, model) = (self.clock.unix_ms(), scene.model.borrow());
         let all: BTreeMap<Key, Version> = (0..DATABASE_COUNT_MAX as u8)
@@ -156,19 +169,32 @@ impl World {
         Ok(())
     }
 
-    /// Closes the store while its clients go on. Afterwards everything has ended.
-    fn close(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
+    /// Closes the store while its clients go on. Afterwards everything has ended. A store that
+    /// refuses writes because one had failed cannot be closed in order.
+    fn close(&mut self, scene: &Scene, opened: &mut Opened) -> Result<Ending, Violation> {
         scene.is_closing.set(true);
+        let was_latched = scene.is_latched();
         let handle =
             opened.handles[self.random.below(opened.handles.len() as u64) as usize].clone();
         let store = Arc::clone(&opened.store);
         let closing = async move { store.close(&handle).await };
         let closed = drive(&mut opened.executor, scene, (closing, STEPS_MAX))?;
-        let closed = closed.ok_or_else(|| Violation("closing does not end".into()))?;
-        closed.map_err(|error| Violation(format!("it cannot be closed: {error}")))?;
+        let ending = match closed {
+            Some(Ok(())) if !was_latched => Ending::Close,
+            Some(Err(StoreError::Latched)) if scene.trouble.may_latch() => Ending::FailedClose,
+            Some(closed) => return Err(Violation(format!("closing came to {closed:?}"))),
+            None => return Err(Violation("closing does not end".into())),
+        };
         scene.is_stopping.set(true);
         finish(&mut opened.executor, scene)?;
-        let quiet = self.clock.sleep(QUIET_US);
-        drive(&mut opened.executor, scene, (quiet, STEPS_MAX)).map(|_| ())
+        let quiet = self.clock.sleep(quiet_us(scene));
+        drive(&mut opened.executor, scene, (quiet, STEPS_MAX)).map(|_| ending)
+    }
+}
+
+fn quiet_us(scene: &Scene) -> u64 {
+    match scene.trouble {
+        Trouble::None => QUIET_US,
+        Trouble::Reads | Trouble::Writes | Trouble::Room => TROUBLED_QUIET_US,
     }
 }

@@ -9,10 +9,13 @@ use cellar_storage::device::sim::SimExecutor;
 
 use crate::model::{Violation, ensure};
 use crate::scene::Scene;
+use crate::trouble::Trouble;
 
 /// Any operation ends within this much simulated time. The slowest waits for a few turns of the
 /// cleaner on the slowest device.
 const OPERATION_US_MAX: u64 = 20_000_000;
+/// The same where the devices are in trouble, and let an operation wait for their answer for long.
+const TROUBLED_US_MAX: u64 = 300_000_000;
 /// How often that is looked at.
 const WATCH_US: u64 = 500_000;
 /// Steps in which the clock has to move: a task that spins keeps it still.
@@ -48,7 +51,7 @@ pub(crate) fn drive<F: Future>(
 
 /// Waits until all clients have ended.
 pub(crate) fn finish(executor: &mut SimExecutor, scene: &Scene) -> Result<(), Violation> {
-    let ended = watch(scene, OPERATION_US_MAX);
+    let ended = watch(scene, patience_us(scene));
     let ended = drive(executor, scene, (ended, STEPS_MAX))?;
     scene.take_violation()?;
     ensure(ended.is_some(), || {
@@ -56,12 +59,19 @@ pub(crate) fn finish(executor: &mut SimExecutor, scene: &Scene) -> Result<(), Vi
     })
 }
 
+fn patience_us(scene: &Scene) -> u64 {
+    match scene.trouble {
+        Trouble::None => OPERATION_US_MAX,
+        Trouble::Reads | Trouble::Writes | Trouble::Room => TROUBLED_US_MAX,
+    }
+}
+
 /// Ends when all clients have, and reports one that waits for too long. `limit_us`: how long it may
 /// take all in all.
 pub(crate) async fn watch(scene: &Scene, limit_us: u64) {
     let end_us = scene.now_us().saturating_add(limit_us);
     while !scene.has_ended() {
-        if let Some(violation) = scene.overdue(OPERATION_US_MAX) {
+        if let Some(violation) = scene.overdue(patience_us(scene)) {
             return scene.report(violation);
         }
         if scene.now_us() > end_us {

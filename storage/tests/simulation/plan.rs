@@ -61,6 +61,8 @@ pub(crate) struct Plan {
     pub(crate) device_count: u64,
     pub(crate) block_bytes: u32,
     pub(crate) segments: u64,
+    /// Of the devices' bytes, how many there is room for, in percent.
+    pub(crate) room_percent: u64,
     pub(crate) latency: Latency,
     pub(crate) worker_count: usize,
     pub(crate) appendfsync: AppendFsync,
@@ -97,14 +99,16 @@ impl Plan {
         let client_count = 2 + random.below(CLIENTS_MAX - 1);
         let sizes =
             [Sizes::Small, Sizes::Medium, Sizes::Mixed, Sizes::Mixed][random.below(4) as usize];
+        let room_percent = [100, 100, 100, 80, 60][random.below(5) as usize];
         let fill_percent = [5, 30, 60, 80, 95, 130][random.below(6) as usize];
-        let usable = device_count * segments - CLEANERS_SEGMENTS;
+        let usable = device_count * segments * room_percent / 100 - CLEANERS_SEGMENTS;
         let bytes = usable * u64::from(SEGMENT_BYTES_MIN) * fill_percent / 100;
         let keys = (bytes / sizes.mean_bytes()).clamp(40, KEYS_MAX);
-        Self {
+        let plan = Self {
             device_count,
             block_bytes: [512, 4096][random.below(2) as usize],
             segments,
+            room_percent,
             latency: latency(random),
             worker_count: 2 + random.below(2) as usize,
             appendfsync: appendfsync(random),
@@ -118,9 +122,31 @@ impl Plan {
             waits_per_mille: [0, 0, 3, 50][random.below(4) as usize],
             pause_us_max: [1, 1_000, 50_000][random.below(3) as usize],
             pinned_us_max: [10_000, 2_000_000][random.below(2) as usize],
-            lives: 3 + random.below(8),
+            lives: 4 + random.below(12),
             steps_max: [2_000, 20_000, 40_000][random.below(3) as usize],
+            remains: 1 + random.below(5),
+        };
+        if random.below(3) == 0 {
+            plan.of_churn(random)
+        } else {
+            plan
+        }
+    }
+
+    /// Few keys, over and over again, on small devices: after the first life, which fills them, the
+    /// cleaner works all the time, and crashes come often.
+    fn of_churn(self, random: &mut SimRandom) -> Self {
+        Self {
+            segments: SEGMENTS_MIN,
+            room_percent: [100, 60][random.below(2) as usize],
+            keys_per_database: 5 + random.below(30),
+            sizes: [Sizes::Small, Sizes::Medium, Sizes::Mixed][random.below(3) as usize],
+            removal_percent: [15, 40][random.below(2) as usize],
+            pause_us_max: 1,
+            lives: 16 + random.below(16),
+            steps_max: 40_000,
             remains: 1 + random.below(4),
+            ..self
         }
     }
 
@@ -138,6 +164,17 @@ impl Plan {
     /// What one device can hold, in bytes.
     pub(crate) fn device_bytes(&self) -> u64 {
         RESERVED_BYTES + self.segments * u64::from(SEGMENT_BYTES_MIN)
+    }
+
+    /// What there is room for on one device, in bytes.
+    pub(crate) fn room_bytes(&self) -> u64 {
+        match self.room_percent {
+            100 => u64::MAX,
+            percent => {
+                let segments = self.segments * percent / 100;
+                RESERVED_BYTES + segments * u64::from(SEGMENT_BYTES_MIN)
+            }
+        }
     }
 
     /// What the store is opened with.
