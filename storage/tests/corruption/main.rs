@@ -96,6 +96,6 @@ fn without_any_superblock_the_store_is_refused() {
     for offset in cellar_storage::format::SUPERBLOCK_OFFSETS {
         devices[1].rot(offset + 60, 4);
     }
-    let refused = world.open(&devices).err().unwrap().to_string();
+    let refused = world::open(&devices).err().unwrap().to_string();
     assert!(refused.contains("superblock"), "{refused}");
 }

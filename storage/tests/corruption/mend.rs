@@ -10,7 +10,7 @@ use cellar_storage::device::sim::{SimDevice, SimExecutor};
 use cellar_storage::{Device, Loss};
 
 use crate::places::{Place, What};
-use crate::world::{NOW_MS, World, get, is_last};
+use crate::world::{NOW_MS, World, get, is_last, open};
 
 fn devices(of: &[Arc<SimDevice>]) -> Vec<Arc<dyn Device>> {
     of.iter()
@@ -40,16 +40,16 @@ pub(crate) fn checked(of: &[Arc<SimDevice>]) -> Report {
 fn repaired(of: &[Arc<SimDevice>]) -> Vec<Loss> {
     let clock = SimClock::new(NOW_MS);
     let mut executor = SimExecutor::new(clock.clone(), 1);
-    let mut lost = Vec::new();
+    let mut given_up = Vec::new();
     let mut tell = |step: &Step| match step {
-        Step::Remove(loss) => lost.push(loss.clone()),
+        Step::Remove(loss) => given_up.push(loss.clone()),
         Step::Leave { .. } => panic!("{step:?}"),
         Step::Start | Step::Empty { .. } | Step::GiveUp { .. } | Step::Close => {}
     };
     executor
         .block_on(repair(devices(of), Arc::new(clock), &mut tell))
         .unwrap();
-    lost
+    given_up
 }
 
 impl World {
@@ -68,7 +68,7 @@ impl World {
         let copies: Vec<_> = copies.iter().map(|device| device.crash(1)).collect();
         let after = checked(&copies);
         assert!(after.is_clean() && after.was_clean, "{after:?}");
-        let mut opened = self.open(&copies).unwrap();
+        let mut opened = open(&copies).unwrap();
         let handle = opened.handle.clone();
         let missing: BTreeSet<Bytes> = opened.executor.block_on(async {
             let mut missing = BTreeSet::new();
