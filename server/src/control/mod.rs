@@ -64,7 +64,7 @@ pub async fn run(
         drop(std::fs::remove_file(path));
     }
     stop_clients(&shared).await;
-    let ended = close_store(mode, &workers).await;
+    let ended = close_store(mode, &shared, &workers).await;
     housekeeping.abort();
     hearing.abort();
     Ok(ended)
@@ -84,9 +84,15 @@ async fn stop_clients(shared: &Shared) {
     }
 }
 
-async fn close_store(mode: ShutdownMode, workers: &[mpsc::Sender<Mail>]) -> Ended {
+async fn close_store(mode: ShutdownMode, shared: &Shared, workers: &[mpsc::Sender<Mail>]) -> Ended {
     if mode == ShutdownMode::Nosave {
-        return Ended::Clean;
+        // Nobody wants what is not durable yet; what a failed write may have cost is another matter.
+        let is_latched = shared.store().is_some_and(|store| store.is_latched());
+        return if is_latched {
+            Ended::Unclean
+        } else {
+            Ended::Clean
+        };
     }
     let (sender, closed) = oneshot::channel();
     let first = workers.first().expect("there is at least one worker");

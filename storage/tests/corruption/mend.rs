@@ -52,6 +52,36 @@ fn repaired(of: &[Arc<SimDevice>]) -> Vec<Loss> {
     given_up
 }
 
+/// Repairs for so many steps; then the power goes. True: it came to its end before.
+fn repaired_for(of: &[Arc<SimDevice>], steps: u64, told: &mut Vec<Loss>) -> bool {
+    let clock = SimClock::new(NOW_MS);
+    let mut executor = SimExecutor::new(clock.clone(), 1);
+    let mut tell = |step: &Step| {
+        if let Step::Remove(loss) = step {
+            told.push(loss.clone());
+        }
+    };
+    let repair = repair(devices(of), Arc::new(clock), &mut tell);
+    executor.block_on_for(repair, steps).is_some()
+}
+
+/// A repair is cut off at a step, and begun again, until none is cut off any more.
+pub(crate) fn check_cut_off_repairs(world: &World, place: &Place, at: u64) {
+    for step in 1.. {
+        let mut copies = world.copy();
+        copies[place.device].rot(place.offset + at, 1);
+        let mut told = Vec::new();
+        let ended = repaired_for(&copies, step * step, &mut told);
+        copies = copies.iter().map(|device| device.crash(step)).collect();
+        told.extend(repaired(&copies));
+        world.check_repaired(&copies, &told);
+        if ended {
+            assert!(step > 3, "it has steps to be cut off at");
+            return;
+        }
+    }
+}
+
 impl World {
     /// Flips a bit of a copy, checks and repairs it, and reads what is left.
     pub(crate) fn check_and_repair(&self, place: &Place, at: u64, mask: u8) {
@@ -65,6 +95,11 @@ impl World {
             return;
         }
         let lost = repaired(&copies);
+        self.check_repaired(&copies, &lost);
+    }
+
+    /// A repaired store is clean, and holds all but what was given up by name.
+    fn check_repaired(&self, copies: &[Arc<SimDevice>], lost: &[Loss]) {
         let copies: Vec<_> = copies.iter().map(|device| device.crash(1)).collect();
         let after = checked(&copies);
         assert!(after.is_clean() && after.was_clean, "{after:?}");
