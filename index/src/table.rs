@@ -3,7 +3,6 @@
 //! Owns the arenas and the regions. Must never write to shared memory on a lookup.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use crate::accounting::Usage;
 use crate::arena::Arena;
@@ -14,6 +13,7 @@ use crate::entry::{Entry, Packed, REFERENCED};
 use crate::identity::Identity;
 use crate::lock::{Lock, Opened, Patience};
 use crate::region::{Place, Region, Shape, State, TierSlot};
+use crate::sync::{AtomicU32, Ordering, fence};
 
 /// The DRAM hash table from identity to [`Entry`], shared by all threads.
 pub struct Index {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use cellar_storage::device::uring::OpenMode;
 use cellar_storage::{Clock, EvictionPolicy, Store, StoreOptions};
 use tokio::sync::mpsc;
 
@@ -150,10 +151,12 @@ async fn open_store(
         appendfsync: level(config.storage.appendfsync),
         memory_bytes_max: config.memory.maxmemory.get(),
         value_cache_bytes: config.memory.value_cache.get(),
+        recovery_threads: shared.worker_count(),
         eviction_policy: policy(config.memory.maxmemory_policy),
         progress: Arc::clone(shared.progress()),
+        ..StoreOptions::default()
     };
-    let devices = devices::open(config, &clock).map_err(StartError::Store)?;
+    let devices = devices::open(config, OpenMode::Create, &clock).map_err(StartError::Store)?;
     let store = Store::open(options, devices, clock, seed).await;
     store.map_err(|error| StartError::Store(error.to_string()))
 }

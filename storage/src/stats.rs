@@ -52,6 +52,7 @@ pub struct StoreStats {
     pub evicted_keys: u64,
     pub evicted_keys_for_space: u64,
     pub evicted_keys_for_memory: u64,
+    /// Damaged places that were met since the start, each once; recovery's are among them.
     pub corrupt_records: u64,
     pub latched: bool,
     pub latch_reason: Option<String>,
@@ -97,7 +98,6 @@ pub(crate) struct Counters {
     pub(crate) expired_active: Counter,
     pub(crate) evicted_for_space: Counter,
     pub(crate) evicted_for_memory: Counter,
-    pub(crate) corrupt_records: Counter,
     /// Facts of the last start, not reset.
     pub(crate) recovery_ms: Counter,
     pub(crate) recovery_read_bytes: Counter,
@@ -120,7 +120,6 @@ impl Counters {
             expired_active,
             evicted_for_space,
             evicted_for_memory,
-            corrupt_records: _,
             recovery_ms: _,
             recovery_read_bytes: _,
             recovery_records: _,

@@ -35,7 +35,7 @@ pub(crate) use hand::run;
 pub use policy::EvictionPolicy;
 pub(crate) use policy::Order;
 pub(crate) use sketch::Sketch;
-pub(crate) use victims::choose;
+pub(crate) use victims::wants_oldest;
 pub(crate) use wait::Patience;
 
 use crate::place;

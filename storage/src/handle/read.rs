@@ -23,13 +23,6 @@ impl Handle {
         self.0.lookup_many(db, keys)
     }
 
-    /// Has the index entry of a key fetched into the processor's cache: for pipelines, which know
-    /// their keys before they need them.
-    pub fn prefetch(&self, db: Db, key: &[u8]) {
-        let identity = self.0.identify(self.store().databases().resolve(db), key);
-        self.store().index().prefetch(identity);
-    }
-
     /// Reads a key. `None`: it does not exist.
     pub async fn get(&self, db: Db, key: &[u8]) -> Result<Option<Snapshot>, StoreError> {
         match self.lookup(db, key) {

@@ -314,8 +314,7 @@ impl Worker {
         let store = self.store();
         let segment = store.split(at).0;
         let before = if let Some(entry) = write.entry(at) {
-            let bytes = live_bytes(entry.length_class);
-            store.segments().add_live(segment, i64::from(bytes));
+            store.count_entry(segment, &entry);
             locks.put(write.identity, entry)
         } else {
             store

@@ -89,7 +89,8 @@ impl Worker {
         Ok(())
     }
 
-    async fn wait_removed(
+    /// Writes the tombstone of a record that is still at its place, when there is room for it.
+    pub(crate) async fn wait_removed(
         self: &Rc<Self>,
         (identity, at): (Identity, Location),
         handle: u8,
