@@ -42,7 +42,7 @@ mod value;
 mod worker;
 mod write;
 
-pub use cleaner::rule as cleaning;
+pub use cleaner::{CleanerState, CleanerStats, rule as cleaning};
 pub use clock::{Clock, SystemClock};
 pub use database::Db;
 pub use device::Device;

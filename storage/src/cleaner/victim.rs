@@ -28,7 +28,8 @@ const SHADOW_PERCENT_MAX: u64 = 2;
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     segment: SegmentNumber,
-    /// What relocation will have to move, in bytes.
+    /// What relocation may have to move, in bytes: all that is not known to be dead. Records that
+    /// have expired are among it, since their tombstones may find no room.
     taken: u64,
     worth: f64,
 }
@@ -106,11 +107,11 @@ pub(super) struct Choice {
 impl Choice {
     /// The victims of the next turn, marked as being cleaned. Looks at the segments when the last
     /// look is used up.
-    pub(super) async fn next(&mut self, worker: &Rc<Worker>) -> Vec<SegmentNumber> {
+    pub(super) async fn next(&mut self, worker: &Rc<Worker>) -> Victims {
         if self.turns_left > 0 {
             self.turns_left -= 1;
             let victims = self.take(worker.store());
-            if !victims.is_empty() {
+            if !victims.segments.is_empty() {
                 return victims;
             }
         }
@@ -131,7 +132,7 @@ impl Choice {
         oldest.map_or(Lsn::new(0), |(opening, _)| *opening)
     }
 
-    fn take(&mut self, store: &Store) -> Vec<SegmentNumber> {
+    fn take(&mut self, store: &Store) -> Victims {
         let mut turn = Turn::new(store);
         if let Some(oldest) = self.oldest_under_shadows(store) {
             turn.add(oldest);
@@ -194,29 +195,36 @@ impl Choice {
     }
 }
 
+/// The victims of one turn.
+#[derive(Debug, Default)]
+pub(super) struct Victims {
+    pub(super) segments: Vec<SegmentNumber>,
+    /// What has to be moved out of them, in bytes, as far as is known.
+    pub(super) taken: u64,
+}
+
 /// The victims of one turn, as far as they are chosen.
 struct Turn<'a> {
     store: &'a Store,
-    victims: Vec<SegmentNumber>,
-    taken: u64,
+    victims: Victims,
 }
 
 impl<'a> Turn<'a> {
     fn new(store: &'a Store) -> Self {
         Self {
             store,
-            victims: Vec::with_capacity(rule::VICTIMS_MAX),
-            taken: 0,
+            victims: Victims::default(),
         }
     }
 
     fn has_place(&self) -> bool {
-        self.victims.len() < rule::VICTIMS_MAX
+        self.victims.segments.len() < rule::VICTIMS_MAX
     }
 
     fn fits(&self, candidate: &Candidate) -> bool {
         let budget = rule::LIVE_SEGMENTS_MAX * u64::from(self.store.segment_bytes());
-        self.has_place() && (self.victims.is_empty() || self.taken + candidate.taken <= budget)
+        self.has_place()
+            && (self.victims.segments.is_empty() || self.victims.taken + candidate.taken <= budget)
     }
 
     /// Marks a candidate as a victim, if it still can be one.
@@ -224,11 +232,11 @@ impl<'a> Turn<'a> {
         let life = self.store.segments().get(candidate.segment);
         let is_free_to_go = life.state() == State::Sealed
             && !self.store.pins().any(candidate.segment)
-            && !self.victims.contains(&candidate.segment);
+            && !self.victims.segments.contains(&candidate.segment);
         if is_free_to_go {
             life.set_state(State::Cleaning);
-            self.victims.push(candidate.segment);
-            self.taken += candidate.taken;
+            self.victims.segments.push(candidate.segment);
+            self.victims.taken += candidate.taken;
         }
     }
 }
@@ -307,16 +315,16 @@ impl View<'_> {
             return None;
         }
         let segment_bytes = self.store.segment_bytes();
-        let expired = life.expired_bytes(self.now_s);
-        let taken = life.live_bytes().saturating_sub(expired) + shadow_bytes;
-        if taken * 100 > u64::from(segment_bytes) * rule::UTILIZATION_PERCENT_MAX {
+        let taken = life.live_bytes() + shadow_bytes;
+        let kept = taken.saturating_sub(life.expired_bytes(self.now_s));
+        if kept * 100 > u64::from(segment_bytes) * rule::UTILIZATION_PERCENT_MAX {
             return None;
         }
         let age = self.durable.bytes_since(life.sealed_lsn()).unwrap_or(0);
         Some(Candidate {
             segment,
             taken,
-            worth: rule::worth(taken, segment_bytes, age),
+            worth: rule::worth(kept, segment_bytes, age),
         })
     }
 

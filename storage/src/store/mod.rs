@@ -15,7 +15,7 @@ use cellar_index::{Hasher, Index};
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use crate::cache::ValueCache;
-use crate::cleaner::rule as cleaning;
+use crate::cleaner::{Cleaner, rule as cleaning};
 use crate::clock::Clock;
 use crate::cold::ColdLog;
 use crate::database::Databases;
@@ -78,6 +78,7 @@ pub struct Store {
     handle_swept: Notify,
     prepare_wanted: Notify,
     clean_wanted: Notify,
+    cleaner: Cleaner,
     closing: Notify,
     is_closing: AtomicBool,
     is_active_expiry_on: AtomicBool,
@@ -101,6 +102,7 @@ impl Store {
             handle_swept: Notify::new(),
             prepare_wanted: Notify::new(),
             clean_wanted: Notify::new(),
+            cleaner: Cleaner::default(),
             closing: Notify::new(),
             is_closing: AtomicBool::new(false),
             is_active_expiry_on: AtomicBool::new(true),
@@ -259,6 +261,9 @@ impl Store {
         if self.segments().wants_allocation(READY_MIN) {
             self.prepare_wanted.notify_one();
         }
+        if self.wants_cleaning() {
+            self.clean_wanted.notify_one();
+        }
     }
 
     /// A writer found no room: segments are to be allocated or cleaned.
@@ -276,6 +281,11 @@ impl Store {
     /// Woken when free segments are to be made by cleaning.
     pub(crate) fn clean_wanted(&self) -> &Notify {
         &self.clean_wanted
+    }
+
+    /// The cleaner's switch and figures.
+    pub(crate) fn cleaner(&self) -> &Cleaner {
+        &self.cleaner
     }
 
     /// Whether so few segments are free that the cleaner has to work.
