@@ -24,7 +24,8 @@ use crate::worker::Worker;
 pub(super) const IO_BYTES_MAX: u32 = 128 << 10;
 /// Operations of one kind in flight when clients wait for segments.
 pub(super) const DEPTH_MAX: usize = 4;
-/// Credit that is saved up at most: what a terabyte's worth of clients earns between two looks.
+/// Credit that is saved up at most: what clients earn from one look to the next at a gigabyte a
+/// second.
 const CREDIT_BYTES_MAX: i64 = 4 << 20;
 /// The turn's price is halved when cleaning has just become due, and rises from there by so much,
 /// in percent, until only the reserve is left: it is right at a quarter of the way.
@@ -90,7 +91,7 @@ impl Pace {
     pub(super) fn spend(&self, bytes: u64) {
         let bytes = i64::try_from(bytes).expect("an operation is bounded");
         let mut bucket = self.bucket.lock();
-        // An emergency leaves no debt behind: what it took was owed.
+        // An emergency leaves no more than this behind it.
         bucket.credit_bytes = (bucket.credit_bytes - bytes).max(-CREDIT_BYTES_MAX);
     }
 }
