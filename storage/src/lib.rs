@@ -47,7 +47,7 @@ mod value;
 mod worker;
 mod write;
 
-pub use cleaner::rule as cleaning;
+pub use cleaner::{CleanerState, CleanerStats, rule as cleaning};
 pub use clock::{Clock, SystemClock};
 pub use damage::{Damage, Loss, Part};
 pub use database::Db;

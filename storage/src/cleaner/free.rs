@@ -1,10 +1,12 @@
 //! Freeing: when nothing can lead to a victim any more, on no path, after no crash.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::cleaner::pace;
 use crate::cold::ColdJob;
-use crate::device::{BufferSlice, DeviceError, WriteSync};
+use crate::device::{BufferSlice, DeviceError, Io, WriteSync};
 use crate::error::StoreError;
 use crate::format::{SegmentHeader, SegmentState};
 use crate::units::SegmentNumber;
@@ -65,15 +67,44 @@ pub(crate) async fn write_cold(worker: &Rc<Worker>) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Writes a range of an image in steps, in their order, at the cleaner's pace.
 async fn write_job(worker: &Rc<Worker>, job: ColdJob, sync: WriteSync) -> Result<(), StoreError> {
+    let end = job.offset + job.bytes;
+    let mut next = job.offset;
+    let mut in_flight = VecDeque::with_capacity(pace::DEPTH_MAX);
+    loop {
+        while next < end && in_flight.len() < pace::depth(worker.store()) {
+            pace::wait_turn(worker).await;
+            let bytes = pace::IO_BYTES_MAX.min(end - next);
+            in_flight.push_back((write_step(worker, &job, next, bytes, sync), bytes));
+            next += bytes;
+        }
+        let Some((write, bytes)) = in_flight.pop_front() else {
+            return Ok(());
+        };
+        latch_on_error(worker, write.await)?;
+        worker.store().cleaner().pace.spend(u64::from(bytes));
+        worker
+            .store()
+            .counters()
+            .cleaner_written_bytes
+            .add(u64::from(bytes));
+    }
+}
+
+/// Starts the write of `bytes` at `offset` of an image.
+fn write_step(
+    worker: &Rc<Worker>,
+    job: &ColdJob,
+    offset: u32,
+    bytes: u32,
+    sync: WriteSync,
+) -> Io<()> {
     let (channel, start) = worker.place(job.segment);
     let buffer = Arc::clone(worker.store().cold().image(job.image).buffer());
-    let from = job.offset as usize;
-    let slice = BufferSlice::new(buffer, from..from + job.bytes as usize);
-    let written = channel
-        .write(start + u64::from(job.offset), slice, sync)
-        .await;
-    latch_on_error(worker, written)
+    let from = offset as usize;
+    let slice = BufferSlice::new(buffer, from..from + bytes as usize);
+    channel.write(start + u64::from(offset), slice, sync)
 }
 
 /// A failed write or flush of the cleaner is one of the store.

@@ -6,16 +6,22 @@
 //! a free mark.
 
 mod free;
+mod pace;
 mod relocate;
 pub mod rule;
+mod status;
 mod victim;
+
+pub(crate) use status::Cleaner;
+pub use status::{CleanerState, CleanerStats};
 
 use std::rc::Rc;
 
-use crate::cleaner::victim::Choice;
+use crate::cleaner::victim::{Choice, Victims};
 use crate::error::StoreError;
 use crate::evict;
 use crate::segment::State;
+use crate::store::Store;
 use crate::units::SegmentNumber;
 use crate::worker::Worker;
 
@@ -33,7 +39,7 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
     let mut settled: Vec<SegmentNumber> = Vec::new();
     let mut choice = Choice::default();
     while !store.is_closing() {
-        if store.log().is_latched() || (!store.wants_cleaning() && settled.is_empty()) {
+        if store.log().is_latched() || (!may_clean(store) && settled.is_empty()) {
             tokio::select! {
                 biased;
                 () = store.clean_wanted().notified() => {}
@@ -45,12 +51,27 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
             Ok(pause_us) => pause_us,
             Err(error) => {
                 tracing::error!(%error, "cleaning failed; it is tried again");
+                store.cleaner().note_error(&error);
                 FAILURE_PAUSE_US
             }
         };
+        end_turn(store);
         if pause_us > 0 {
             store.clock().sleep(pause_us).await;
         }
+    }
+}
+
+fn may_clean(store: &Store) -> bool {
+    store.wants_cleaning() && !store.cleaner().is_paused()
+}
+
+/// Whoever waits for room learns whether a paused cleaner has left any.
+fn end_turn(store: &Store) {
+    store.cleaner().end_turn();
+    if store.cleaner().is_paused() {
+        store.prepare_log();
+        store.log().room().notify_waiters();
     }
 }
 
@@ -60,25 +81,37 @@ async fn turn(
     choice: &mut Choice,
     settled: &mut Vec<SegmentNumber>,
 ) -> Result<u64, StoreError> {
+    let store = worker.store();
     free::free(worker, settled).await?;
-    if !worker.store().wants_cleaning() {
+    if !may_clean(store) {
         return Ok(PIN_INTERVAL_US);
     }
-    let victims = match evict::wants_oldest(worker.store()) {
+    let is_emergency = pace::is_emergency(store);
+    store.cleaner().begin_turn(is_emergency);
+    let Victims { segments, taken } = match evict::wants_oldest(store) {
         Some(excess_bytes) => choice.next_oldest(worker, excess_bytes).await,
         None => choice.next(worker).await,
     };
-    let found_any = !victims.is_empty();
-    let cleaned = clean(worker, choice, &victims).await?;
+    store
+        .cleaner()
+        .pace
+        .aim(pace::turn_price(store, &segments, taken));
+    if segments.is_empty() {
+        // What was overwritten since the last round may give victims once it is durable.
+        worker.request_durable(store.log().tail());
+    } else {
+        store.counters().cleaner_turns.add(1);
+        store
+            .counters()
+            .cleaner_emergencies
+            .add(u64::from(is_emergency));
+    }
+    let cleaned = clean(worker, choice, &segments).await?;
     if !cleaned.is_empty() {
         free::settle(worker).await?;
         settled.extend(cleaned);
         free::free(worker, settled).await?;
         return Ok(0);
-    }
-    if !found_any {
-        // What was overwritten since the last round may give victims once it is durable.
-        worker.request_durable(worker.store().log().tail());
     }
     Ok(if settled.is_empty() {
         INTERVAL_US
@@ -123,10 +156,12 @@ async fn clean(
             Err(error @ (StoreError::Corrupt { .. } | StoreError::Format(_))) => {
                 // It stays as it is, in use and never a victim: what is whole in it can be read.
                 tracing::error!(%error, segment = victim.get(), "a damaged segment is set aside");
+                store.cleaner().note_damaged(&error);
             }
             Err(error) => {
                 victim::give_back(store, *victim);
                 tracing::warn!(%error, segment = victim.get(), "a segment was not cleaned");
+                store.cleaner().note_error(&error);
             }
         }
         tokio::task::yield_now().await;

@@ -3,27 +3,35 @@
 //! What may be live is found from the summary, before anything of the records is read. A record
 //! moves under its bucket's lock, if it still is what the index leads to; it keeps its LSN.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
+use bytes::Bytes;
 use cellar_index::{Entry, Identity, VALUE_TYPE_PAGE};
 
 use crate::cleaner::free::write_cold;
+use crate::cleaner::pace;
 use crate::cold::ColdPlace;
 use crate::damage::Part;
+use crate::device::{Io, IoBuffer};
 use crate::error::StoreError;
 use crate::evict;
 use crate::expiry::{Deadline, deadline};
 use crate::format::{
-    EntryDetail, Kind, Record, RecordDraft, RecordSeed, SummaryEntry, class_of, live_bytes, reseal,
+    ENTRY_BYTES, EntryDetail, FOOTER_BYTES, Kind, RECORD_BYTES_MAX, Record, RecordDraft,
+    RecordSeed, SummaryEntry, class_of, live_bytes, reseal,
 };
 use crate::place;
-use crate::read::{read_range, read_summary, remains};
+use crate::read::{read_summary, remains};
 use crate::segment::shadow_bytes;
-use crate::units::{Extent, Location, Lsn, SegmentNumber, UNIT_BYTES};
+use crate::units::{Extent, Location, Lsn, SegmentNumber};
 use crate::worker::Worker;
 
-/// One read takes live records that lie within this much of the device.
-const READ_BYTES_MAX: u32 = 128 << 10;
+/// Dead bytes between two live records that one read goes over: to leave out less costs more in
+/// operations than it saves in bytes.
+const GAP_BYTES_MAX: u32 = 16 << 10;
+/// Entries whose buckets are asked for before the first is looked up: the misses then overlap.
+const PREFETCH_COUNT: usize = 32;
 /// Records seen to before the executor gets a turn: about 50 us.
 const RECORDS_PER_TURN: usize = 64;
 
@@ -34,28 +42,116 @@ pub(crate) async fn relocate(
     victim: SegmentNumber,
     oldest: Lsn,
 ) -> Result<(), StoreError> {
-    let entries = read_summary(worker, victim).await?.entries;
+    let entries = read_entries(worker, victim).await?;
+    let counters = worker.store().counters();
+    let relocated_before = counters.cleaner_relocated_bytes.get();
+    let all_bytes: u64 = entries.iter().map(|entry| u64::from(entry.bytes)).sum();
     let mut live = Vec::new();
-    for (turn, entry) in entries.into_iter().enumerate() {
-        if may_be_live(worker, victim, oldest, &entry) {
-            live.push(entry);
+    for (turn, batch) in entries.chunks(PREFETCH_COUNT).enumerate() {
+        let identities = batch.iter().filter_map(identity_of);
+        identities.for_each(|identity| worker.store().index().prefetch(identity));
+        for entry in batch {
+            if may_be_live(worker, victim, oldest, entry) {
+                live.push(*entry);
+            } else if matches!(entry.detail, EntryDetail::Tombstone) {
+                counters.tombstones_dropped.add(1);
+            }
         }
-        if turn % RECORDS_PER_TURN == RECORDS_PER_TURN - 1 {
+        if turn % 2 == 1 {
             tokio::task::yield_now().await;
         }
     }
     evict::give_up(worker, victim, &mut live).await;
     live.sort_unstable_by_key(|entry| entry.offset);
-    let mut rest = live.as_slice();
-    while let Some(first) = rest.first() {
-        let fits =
-            |entry: &&SummaryEntry| entry.offset + entry.bytes <= first.offset + READ_BYTES_MAX;
-        let (run, after) = rest.split_at(rest.iter().take_while(fits).count());
-        move_run(worker, victim, run).await?;
-        rest = after;
-    }
-    worker.store().counters().cleaner_segments.add(1);
+    move_runs(worker, victim, &live).await?;
+    // Only the cleaner relocates.
+    let relocated = counters.cleaner_relocated_bytes.get() - relocated_before;
+    counters
+        .cleaner_dropped_bytes
+        .add(all_bytes.saturating_sub(relocated));
+    counters.cleaner_segments.add(1);
     Ok(())
+}
+
+/// Reads live records in runs, at the cleaner's pace, and moves them.
+async fn move_runs(
+    worker: &Rc<Worker>,
+    victim: SegmentNumber,
+    live: &[SummaryEntry],
+) -> Result<(), StoreError> {
+    let mut rest = live;
+    let mut in_flight = VecDeque::with_capacity(pace::DEPTH_MAX);
+    loop {
+        while !rest.is_empty() && in_flight.len() < pace::depth(worker.store()) {
+            let (run, after) = rest.split_at(run_len(rest));
+            rest = after;
+            pace::wait_turn(worker).await;
+            in_flight.push_back((run, read_run(worker, victim, run)));
+        }
+        let Some((run, read)) = in_flight.pop_front() else {
+            return Ok(());
+        };
+        let bytes = read.finish(worker).await?;
+        move_run(worker, victim, run, &bytes).await?;
+    }
+}
+
+/// How many records, from the first, one read takes.
+fn run_len(live: &[SummaryEntry]) -> usize {
+    let start = live.first().map_or(0, |first| first.offset);
+    let mut end = start;
+    let fits = |entry: &&SummaryEntry| {
+        let fits = entry.offset - end <= GAP_BYTES_MAX
+            && entry.offset + entry.bytes - start <= pace::IO_BYTES_MAX;
+        end = entry.offset + entry.bytes;
+        fits
+    };
+    live.iter().take_while(fits).count()
+}
+
+/// The victim's entries, in the order of its records, read at the cleaner's pace.
+async fn read_entries(
+    worker: &Rc<Worker>,
+    victim: SegmentNumber,
+) -> Result<Vec<SummaryEntry>, StoreError> {
+    pace::wait_turn(worker).await;
+    let entries = read_summary(worker, victim).await?.entries;
+    let bytes = (FOOTER_BYTES + entries.len() * ENTRY_BYTES) as u64;
+    worker.store().cleaner().pace.spend(bytes);
+    worker.store().counters().cleaner_read_bytes.add(bytes);
+    Ok(entries)
+}
+
+/// A range of a segment that is being read, in whole blocks.
+struct RangeRead {
+    io: Io<IoBuffer>,
+    /// The range within what is read.
+    range: std::ops::Range<usize>,
+}
+
+impl RangeRead {
+    fn start(worker: &Rc<Worker>, segment: SegmentNumber, offset: u64, bytes: usize) -> Self {
+        let (channel, start) = worker.place(segment);
+        let wanted = Extent {
+            offset: start + offset,
+            bytes: bytes as u64,
+        };
+        let extent = wanted.aligned_to(worker.store().block_bytes(segment));
+        let buffer = channel.buffer(usize::try_from(extent.bytes).expect("within a segment"));
+        let skip = usize::try_from(wanted.offset - extent.offset).expect("within a block");
+        Self {
+            io: channel.read(extent.offset, buffer),
+            range: skip..skip + bytes,
+        }
+    }
+
+    async fn finish(self, worker: &Rc<Worker>) -> Result<Bytes, StoreError> {
+        let buffer = self.io.await?;
+        let bytes = buffer.len() as u64;
+        worker.store().cleaner().pace.spend(bytes);
+        worker.store().counters().cleaner_read_bytes.add(bytes);
+        Ok(buffer.into_bytes(self.range))
+    }
 }
 
 fn identity_of(entry: &SummaryEntry) -> Option<Identity> {
@@ -110,17 +206,24 @@ fn is_given_up(worker: &Rc<Worker>, identity: Identity, found: &Entry) -> bool {
     database.is_some_and(|db| worker.remove_expired(identity, db, place::of(found)))
 }
 
-/// Reads a run of records and moves each.
+/// Starts the read of a run of records.
+fn read_run(worker: &Rc<Worker>, victim: SegmentNumber, run: &[SummaryEntry]) -> RangeRead {
+    let (first, last) = (run.first(), run.last());
+    let (first, last) = first.zip(last).expect("a run has a record");
+    let length = (last.offset + last.bytes - first.offset) as usize;
+    RangeRead::start(worker, victim, u64::from(first.offset), length)
+}
+
+/// Moves each record of a run, whose bytes were read.
 async fn move_run(
     worker: &Rc<Worker>,
     victim: SegmentNumber,
     run: &[SummaryEntry],
+    bytes: &Bytes,
 ) -> Result<(), StoreError> {
-    let (Some(first), Some(last)) = (run.first(), run.last()) else {
+    let Some(first) = run.first() else {
         return Ok(());
     };
-    let length = (last.offset + last.bytes - first.offset) as usize;
-    let bytes = read_range(worker, victim, u64::from(first.offset), length).await?;
     for (turn, entry) in run.iter().enumerate() {
         let from = (entry.offset - first.offset) as usize;
         let record = &bytes[from..from + entry.bytes as usize];
@@ -235,6 +338,7 @@ fn move_unindexed(worker: &Rc<Worker>, entry: &SummaryEntry, old: Location, new:
         | EntryDetail::Put { .. }
         | EntryDetail::Page { .. }
         | EntryDetail::Batch => {
+            store.counters().tombstones_carried.add(1);
             store
                 .segments()
                 .add_shadow(segment, shadow_bytes(entry.bytes));
@@ -283,4 +387,6 @@ async fn open_cold(worker: &Rc<Worker>) -> Result<(), StoreError> {
     Ok(())
 }
 
-const _: () = assert!(READ_BYTES_MAX.is_multiple_of(UNIT_BYTES));
+const _: () = assert!(RECORDS_PER_TURN == 2 * PREFETCH_COUNT);
+/// A run has at least one record.
+const _: () = assert!(RECORD_BYTES_MAX <= pace::IO_BYTES_MAX);

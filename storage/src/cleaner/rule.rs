@@ -38,9 +38,9 @@ pub fn clean_mark(segment_count: u64) -> u64 {
 }
 
 /// What cleaning a segment is worth: the space that it gives, over what that costs, times how long
-/// it has been quiet. `live_bytes` are read and written, the dead ones are not touched, so the cost
-/// is twice the live share: cost-benefit in the form for flash (Kawaguchi, Nishioka, Motoda, USENIX
-/// 1995). `age` is in bytes of hot log since the segment was sealed.
+/// it has been quiet. The cost is that of `live_bytes`, which are read and written; what is read
+/// over between them is cheap beside that. This is cost-benefit in the form for flash (Kawaguchi,
+/// Nishioka, Motoda, USENIX 1995). `age` is in bytes of hot log since the segment was sealed.
 #[expect(
     clippy::cast_precision_loss,
     reason = "an order of worths needs no exact numbers"

@@ -28,7 +28,8 @@ const SHADOW_PERCENT_MAX: u64 = 2;
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     segment: SegmentNumber,
-    /// What relocation will have to move, in bytes.
+    /// What relocation may have to move, in bytes: all that is not known to be dead. Records that
+    /// have expired are among it, since their tombstones may find no room.
     taken: u64,
     worth: f64,
 }
@@ -106,11 +107,11 @@ pub(super) struct Choice {
 impl Choice {
     /// The victims of the next turn, marked as being cleaned. Looks at the segments when the last
     /// look is used up.
-    pub(super) async fn next(&mut self, worker: &Rc<Worker>) -> Vec<SegmentNumber> {
+    pub(super) async fn next(&mut self, worker: &Rc<Worker>) -> Victims {
         if self.turns_left > 0 {
             self.turns_left -= 1;
             let victims = self.take(worker.store());
-            if !victims.is_empty() {
+            if !victims.segments.is_empty() {
                 return victims;
             }
         }
@@ -123,11 +124,7 @@ impl Choice {
 
     /// The oldest segments as the victims of the next turn, marked as being cleaned: so many that
     /// they hold `excess_bytes`, if a turn takes as much. The usual ones where none can be cleaned.
-    pub(super) async fn next_oldest(
-        &mut self,
-        worker: &Rc<Worker>,
-        excess_bytes: u64,
-    ) -> Vec<SegmentNumber> {
+    pub(super) async fn next_oldest(&mut self, worker: &Rc<Worker>, excess_bytes: u64) -> Victims {
         if self.turns_left == 0 {
             let kind = self.kind;
             *self = look(worker).await;
@@ -147,12 +144,14 @@ impl Choice {
                 taken: life.live_bytes() + life.shadow_bytes(),
                 worth: f64::INFINITY,
             };
-            if !turn.fits(&candidate) || (turn.taken >= excess_bytes && turn.taken > 0) {
+            if !turn.fits(&candidate)
+                || (turn.victims.taken >= excess_bytes && turn.victims.taken > 0)
+            {
                 break;
             }
             turn.add(candidate);
         }
-        if turn.victims.is_empty() {
+        if turn.victims.segments.is_empty() {
             self.turns_left = 0;
             return self.next(worker).await;
         }
@@ -169,7 +168,7 @@ impl Choice {
         oldest.map_or(Lsn::new(0), |(opening, _)| *opening)
     }
 
-    fn take(&mut self, store: &Store) -> Vec<SegmentNumber> {
+    fn take(&mut self, store: &Store) -> Victims {
         let mut turn = Turn::new(store);
         if let Some(oldest) = self.oldest_under_shadows(store) {
             turn.add(oldest);
@@ -232,29 +231,36 @@ impl Choice {
     }
 }
 
+/// The victims of one turn.
+#[derive(Debug, Default)]
+pub(super) struct Victims {
+    pub(super) segments: Vec<SegmentNumber>,
+    /// What has to be moved out of them, in bytes, as far as is known.
+    pub(super) taken: u64,
+}
+
 /// The victims of one turn, as far as they are chosen.
 struct Turn<'a> {
     store: &'a Store,
-    victims: Vec<SegmentNumber>,
-    taken: u64,
+    victims: Victims,
 }
 
 impl<'a> Turn<'a> {
     fn new(store: &'a Store) -> Self {
         Self {
             store,
-            victims: Vec::with_capacity(rule::VICTIMS_MAX),
-            taken: 0,
+            victims: Victims::default(),
         }
     }
 
     fn has_place(&self) -> bool {
-        self.victims.len() < rule::VICTIMS_MAX
+        self.victims.segments.len() < rule::VICTIMS_MAX
     }
 
     fn fits(&self, candidate: &Candidate) -> bool {
         let budget = rule::LIVE_SEGMENTS_MAX * u64::from(self.store.segment_bytes());
-        self.has_place() && (self.victims.is_empty() || self.taken + candidate.taken <= budget)
+        self.has_place()
+            && (self.victims.segments.is_empty() || self.victims.taken + candidate.taken <= budget)
     }
 
     /// Marks a candidate as a victim, if it still can be one.
@@ -262,11 +268,11 @@ impl<'a> Turn<'a> {
         let life = self.store.segments().get(candidate.segment);
         let is_free_to_go = life.state() == State::Sealed
             && !self.store.pins().any(candidate.segment)
-            && !self.victims.contains(&candidate.segment);
+            && !self.victims.segments.contains(&candidate.segment);
         if is_free_to_go {
             life.set_state(State::Cleaning);
-            self.victims.push(candidate.segment);
-            self.taken += candidate.taken;
+            self.victims.segments.push(candidate.segment);
+            self.victims.taken += candidate.taken;
         }
     }
 }
@@ -345,16 +351,16 @@ impl View<'_> {
             return None;
         }
         let segment_bytes = self.store.segment_bytes();
-        let expired = life.expired_bytes(self.now_s);
-        let taken = life.live_bytes().saturating_sub(expired) + shadow_bytes;
-        if taken * 100 > u64::from(segment_bytes) * rule::UTILIZATION_PERCENT_MAX {
+        let taken = life.live_bytes() + shadow_bytes;
+        let kept = taken.saturating_sub(life.expired_bytes(self.now_s));
+        if kept * 100 > u64::from(segment_bytes) * rule::UTILIZATION_PERCENT_MAX {
             return None;
         }
         let age = self.durable.bytes_since(life.sealed_lsn()).unwrap_or(0);
         Some(Candidate {
             segment,
             taken,
-            worth: rule::worth(taken, segment_bytes, age),
+            worth: rule::worth(kept, segment_bytes, age),
         })
     }
 
@@ -377,7 +383,113 @@ impl View<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
+    use crate::clock::SimClock;
+    use crate::device::Device;
+    use crate::device::sim::SimDevice;
+    use crate::format::GenerationSeed;
+    use crate::handle::Handle;
+    use crate::options::StoreOptions;
+    use crate::units::Generation;
+
+    const SEGMENT_BYTES: u32 = 1 << 20;
+
+    /// Polls to the end: the outcome, and how often the future yielded.
+    fn run<F: Future>(future: F) -> (F::Output, usize) {
+        let mut future = pin!(future);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut yield_count = 0;
+        loop {
+            match future.as_mut().poll(&mut context) {
+                Poll::Ready(output) => return (output, yield_count),
+                Poll::Pending => yield_count += 1,
+            }
+        }
+    }
+
+    /// A store whose segments are all sealed, in the order of their numbers, as full as told.
+    fn sealed_store(segments: u32, live_bytes: impl Fn(u32) -> u64) -> Handle {
+        let bytes = (1 << 20) + u64::from(segments) * u64::from(SEGMENT_BYTES);
+        let device = SimDevice::instant(512, bytes, 1) as Arc<dyn Device>;
+        let options = StoreOptions {
+            segment_bytes: SEGMENT_BYTES,
+            ..StoreOptions::default()
+        };
+        let clock = Arc::new(SimClock::new(0));
+        let store = run(Store::open(options, vec![device], clock, [1; 32]))
+            .0
+            .unwrap();
+        for segment in store.segments().numbers() {
+            let life = store.segments().get(segment);
+            let generation = Generation {
+                epoch: 1,
+                segment,
+                opening_lsn: Lsn::new(u64::from(segment.get())),
+            };
+            life.begin_life(generation, GenerationSeed::restore(1), Stream::Hot);
+            life.set_sealed_lsn(Lsn::new(0));
+            life.set_state(State::Sealed);
+            let live_bytes = live_bytes(segment.get()).cast_signed();
+            store.segments().add_live(segment, live_bytes);
+        }
+        store.attach(0).unwrap()
+    }
+
+    #[test]
+    fn a_look_at_many_segments_yields_and_finds_the_best_and_the_oldest() {
+        const COUNT: u32 = 20_000;
+        let emptiest = [11_111, 3, 19_999];
+        let live_bytes = |number| {
+            let is_empty = emptiest.contains(&number);
+            if is_empty { 1_000 } else { 700_000 }
+        };
+        let handle = sealed_store(COUNT, live_bytes);
+        let (mut choice, yield_count) = run(look(handle.worker()));
+        assert_eq!(yield_count, COUNT as usize / SEGMENTS_PER_SLICE);
+        let mut victims = choice.take(handle.store()).segments;
+        victims.truncate(3);
+        victims.sort_unstable();
+        assert_eq!(victims, [3, 11_111, 19_999].map(SegmentNumber::new));
+        let oldest = |except| choice.oldest_opening(handle.store(), SegmentNumber::new(except));
+        assert_eq!((oldest(9), oldest(0)), (Lsn::new(0), Lsn::new(1)));
+    }
+
+    #[test]
+    fn one_look_serves_turns_until_it_is_used_up() {
+        let handle = sealed_store(SEGMENTS_PER_TURN * 2, |_| 700_000);
+        let mut choice = Choice::default();
+        let (first, looked) = run(choice.next(handle.worker()));
+        assert!(
+            looked > 0 && first.segments.len() == 2,
+            "two segments of live bytes a turn"
+        );
+        let (second, looked) = run(choice.next(handle.worker()));
+        assert!(looked == 0 && second.segments.len() == 2);
+        assert!(!second.segments.contains(&first.segments[0]));
+        assert!(run(choice.next(handle.worker())).1 > 0);
+    }
+
+    #[test]
+    fn the_oldest_opening_is_never_above_what_was_not_listed() {
+        let handle = sealed_store(64, |_| 700_000);
+        let choice = run(look(handle.worker())).0;
+        let listed: Vec<_> = choice
+            .openings
+            .iter()
+            .map(|(_, segment)| *segment)
+            .collect();
+        assert_eq!(listed.len(), rule::VICTIMS_MAX + 2);
+        let segments = handle.store().segments();
+        for segment in &listed {
+            segments.put_freed(*segment);
+        }
+        let oldest = choice.oldest_opening(handle.store(), SegmentNumber::new(63));
+        assert_eq!(oldest, Lsn::new(9), "of the last that was listed");
+    }
 
     #[test]
     fn the_largest_are_kept_in_order() {

@@ -127,6 +127,17 @@ impl Log {
         &self.room
     }
 
+    /// Whether records can be appended without waiting for a segment.
+    pub(crate) fn has_open_segment(&self) -> bool {
+        self.current.load(Ordering::SeqCst) != NO_CURRENT
+    }
+
+    /// What the open segment has left for records and their entries, in bytes.
+    pub(crate) fn room_bytes(&self) -> u32 {
+        let current = self.current.load(Ordering::SeqCst);
+        self.images.get(current).map_or(0, Image::room_bytes)
+    }
+
     pub(crate) fn is_latched(&self) -> bool {
         self.latched.load(Ordering::Acquire)
     }

@@ -3,13 +3,16 @@
 
 use std::rc::Rc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 use crate::damage::{Loss, Part};
 use crate::error::StoreError;
 use crate::format::{ENTRY_BYTES, FOOTER_BYTES, Footer, SummaryEntry};
 use crate::units::{Extent, SegmentNumber};
 use crate::worker::Worker;
+
+/// Bytes of one read: a client's read waits behind no more.
+const STEP_BYTES_MAX: usize = 128 << 10;
 
 /// What a sealed segment says of itself at its end.
 pub(crate) struct Summary {
@@ -51,8 +54,26 @@ pub(crate) async fn read_summary(
     })
 }
 
-/// Reads a range of a segment, whatever its alignment.
+/// Reads a range of a segment, whatever its length and alignment, in steps one after the other.
 pub(crate) async fn read_range(
+    worker: &Rc<Worker>,
+    segment: SegmentNumber,
+    offset: u64,
+    bytes: usize,
+) -> Result<Bytes, StoreError> {
+    if bytes <= STEP_BYTES_MAX {
+        return read_step(worker, segment, offset, bytes).await;
+    }
+    let mut whole = BytesMut::with_capacity(bytes);
+    while whole.len() < bytes {
+        let step = (bytes - whole.len()).min(STEP_BYTES_MAX);
+        let at = offset + whole.len() as u64;
+        whole.extend_from_slice(&read_step(worker, segment, at, step).await?);
+    }
+    Ok(whole.freeze())
+}
+
+async fn read_step(
     worker: &Rc<Worker>,
     segment: SegmentNumber,
     offset: u64,

@@ -9,6 +9,7 @@ impl Store {
     /// Sets the resettable counters to zero.
     pub fn reset_stats(&self) {
         self.counters().reset();
+        self.counters().lsn_at_reset.set(self.log().tail().get());
     }
 
     /// Every figure that the store has about itself.

@@ -18,7 +18,7 @@ use cellar_index::{Hasher, Index};
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use crate::cache::ValueCache;
-use crate::cleaner::rule as cleaning;
+use crate::cleaner::{Cleaner, rule as cleaning};
 use crate::clock::Clock;
 use crate::cold::ColdLog;
 use crate::damage::{Damage, DamageLog};
@@ -85,6 +85,7 @@ pub struct Store {
     handle_swept: Notify,
     prepare_wanted: Notify,
     clean_wanted: Notify,
+    cleaner: Cleaner,
     closing: Notify,
     is_closing: AtomicBool,
     is_active_expiry_on: AtomicBool,
@@ -110,6 +111,7 @@ impl Store {
             handle_swept: Notify::new(),
             prepare_wanted: Notify::new(),
             clean_wanted: Notify::new(),
+            cleaner: Cleaner::default(),
             closing: Notify::new(),
             is_closing: AtomicBool::new(false),
             is_active_expiry_on: AtomicBool::new(true),
@@ -299,6 +301,9 @@ impl Store {
         if self.segments().wants_allocation(READY_MIN) {
             self.prepare_wanted.notify_one();
         }
+        if self.wants_cleaning() {
+            self.clean_wanted.notify_one();
+        }
     }
 
     /// Free segments that the log leaves to the cleaner. Where more is live than may be written, the
@@ -328,6 +333,11 @@ impl Store {
     /// Woken when free segments are to be made by cleaning.
     pub(crate) fn clean_wanted(&self) -> &Notify {
         &self.clean_wanted
+    }
+
+    /// The cleaner's switch and figures.
+    pub(crate) fn cleaner(&self) -> &Cleaner {
+        &self.cleaner
     }
 
     /// Whether the cleaner has to work.

@@ -74,6 +74,7 @@ impl Store {
         let store = assemble(options, &devices, Arc::clone(&clock), (seed, recovered));
         let took_us = clock.monotonic_us() - started_us;
         store.counters().recovery_ms.set(took_us / 1000);
+        store.counters().lsn_at_reset.set(store.log().tail().get());
         store.prepare_log();
         Ok(store)
     }

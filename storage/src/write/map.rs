@@ -36,6 +36,7 @@ impl Worker {
                 return Ok(());
             }
             self.store().want_room();
+            self.store().check_room_comes()?;
             room.await;
         }
     }

@@ -45,6 +45,7 @@ impl Worker {
                 Err(Refused::Failed(error)) => return Err(error),
                 Err(Refused::NoRoom) => {
                     self.store().want_room();
+                    self.store().check_room_comes()?;
                     room.await;
                 }
                 Err(Refused::Short(error)) => {
@@ -107,6 +108,7 @@ impl Worker {
                 Ok(_) => return Ok(()),
                 Err(Refused::NoRoom) => {
                     self.store().want_room();
+                    self.store().check_room_comes()?;
                     room.await;
                 }
                 // Whoever holds the lock sees the deadline itself.
