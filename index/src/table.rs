@@ -104,6 +104,11 @@ impl Index {
         self.budget.set_bytes_max(bytes_max);
     }
 
+    /// The bound in force, in bytes; 0 = none.
+    pub fn bytes_max(&self) -> u64 {
+        self.budget.bytes_max()
+    }
+
     /// The entry of `id`. Waits while a writer holds its bucket; writes nothing.
     #[inline]
     pub fn lookup(&self, id: Identity) -> Option<Entry> {

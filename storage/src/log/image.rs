@@ -180,6 +180,12 @@ impl Image {
         (at <= self.limit_units(count)).then(|| place(count, at))
     }
 
+    /// What is left for records and their entries, in bytes; 0 when the segment is closed.
+    pub(crate) fn room_bytes(&self) -> u32 {
+        self.end()
+            .map_or(0, |end| self.body_end(end.slot).saturating_sub(end.offset))
+    }
+
     /// The offset at which a segment of `count` records ends and its summary begins.
     pub(crate) fn body_end(&self, count: u32) -> u32 {
         let units = self.limit_units(u64::from(count));

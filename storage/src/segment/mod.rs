@@ -3,6 +3,7 @@
 //! Owns the table of segment states, the live-byte counts, the free lists and the pins. It never
 //! reads or writes a device, and it never decides which segment to clean.
 
+mod expiring;
 mod pins;
 mod table;
 
