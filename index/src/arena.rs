@@ -288,13 +288,15 @@ mod tests {
 
     #[test]
     fn runs_are_aligned_and_apart_and_all_memory_goes_back() {
-        const ROUNDS: usize = if cfg!(miri) { 60 } else { 20_000 };
+        // Miri clears what goes back word by word.
+        const ROUNDS: usize = if cfg!(miri) { 40 } else { 20_000 };
+        const ORDERS_TRIED: u64 = if cfg!(miri) { 8 } else { 11 };
         let (arena, budget) = (arena(), Budget::new(0));
         let mut live: Vec<(u32, u32)> = Vec::new();
         let mut owner = std::collections::BTreeMap::new();
         let mut random = 7;
         for round in 0..ROUNDS {
-            let order = (next_random(&mut random) % 11) as u32;
+            let order = (next_random(&mut random) % ORDERS_TRIED) as u32;
             if live.is_empty() || next_random(&mut random) % 100 < 55 && live.len() < 300 {
                 let block = arena.allocate(order, &budget).expect("there is no bound");
                 assert_eq!(block % (1 << order), 0);

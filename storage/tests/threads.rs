@@ -1,6 +1,8 @@
-//! Several workers on real threads over one small store: every value read is whole and its own
-//! key's, and no locked increment is lost, while segments are sealed, cleaned and reused
-//! underneath.
+//! Several workers on real threads over one small store, while segments are sealed, cleaned and
+//! reused underneath: every value read is whole and its own key's, in memory, on the device and in
+//! pages; what was pinned stays as it was; no batch is seen half; no locked increment is lost.
+//!
+//! Prints its seed; `SEED=n` replays the operations, though not the interleaving.
 
 #![expect(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
@@ -8,13 +10,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellar_storage::device::uring::{OpenMode, UringDevice};
-use cellar_storage::{Db, Encoding, Handle, Store, StoreOptions, SystemClock, WriteBatch};
+use cellar_storage::{
+    Db, Encoding, Handle, Lookup, Snapshot, Store, StoreOptions, SystemClock, WriteBatch,
+};
 
 const DB: Db = Db(0);
 const WORKERS: usize = 3;
 const STEPS: u64 = 12_000;
 const KEYS: u64 = 300;
 const COUNTERS: u64 = 7;
+const PAIRS: u64 = 20;
+const PATCHED: u64 = 5;
+/// Keys of patched values and of pairs, which no other key has.
+const PATCHED_FIRST: u64 = 1 << 16;
+const PAIRS_FIRST: u64 = 1 << 17;
+/// Words of a patched value: some 40 pages.
+const PATCHED_WORDS: usize = 20_000;
 
 fn run<F: Future>(future: F) -> F::Output {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -64,43 +75,169 @@ async fn increment(handle: &Handle, counter: u64) {
     handle.commit_locked(&locks, batch).await.unwrap();
 }
 
-async fn step(handle: &Handle, state: &mut u64, increments: &AtomicU64) {
-    let (choice, key) = (next(state) % 10, next(state) % KEYS);
+async fn set(handle: &Handle, key: u64, version: u64, words: usize, expiry_ms: Option<u64>) {
+    let mut batch = WriteBatch::new();
+    let (name, bytes) = (key.to_le_bytes().to_vec(), value(key, version, words));
+    batch.set(DB, name, bytes, Encoding::Raw, expiry_ms);
+    handle.commit(batch).await.unwrap();
+}
+
+/// Reads a value in one go, or in two with other work in between: what is pinned stays.
+async fn read(handle: &Handle, key: u64, in_halves: bool) {
+    let Some(mut snapshot) = handle.get(DB, &key.to_le_bytes()).await.unwrap() else {
+        return;
+    };
+    let len = snapshot.len();
+    let bytes = if in_halves {
+        snapshot.pin(0..len).await.unwrap();
+        tokio::task::yield_now().await;
+        let first = snapshot.read(0..len / 2).await.unwrap();
+        tokio::task::yield_now().await;
+        let second = snapshot.read(len / 2..len).await.unwrap();
+        [first, second].concat()
+    } else {
+        snapshot.read(0..len).await.unwrap().to_vec()
+    };
+    assert_eq!(bytes.len() as u64, len);
+    check(key, &bytes);
+}
+
+/// Overwrites a part of a large value: its pages are of several versions, all of them its own.
+async fn patch(handle: &Handle, key: u64, version: u64, at: usize, words: usize) {
     let name = key.to_le_bytes();
-    match choice {
-        0..=3 => {
-            let words = 1 + (next(state) % 700) as usize;
-            let mut batch = WriteBatch::new();
-            let bytes = value(key, next(state) & 0xffff_ffff, words);
-            batch.set(DB, name.to_vec(), bytes, Encoding::Raw, None);
-            handle.commit(batch).await.unwrap();
+    let locks = handle.lock(&[(DB, &name[..])]).await;
+    let at = at.min(PATCHED_WORDS - words) * 8;
+    let bytes = value(key, version, words);
+    let written = handle
+        .write_range(&locks, DB, &name, at as u64, &bytes)
+        .await;
+    assert!(written.unwrap() <= PATCHED_WORDS as u64 * 8);
+}
+
+async fn read_patched(handle: &Handle, key: u64) {
+    let Some(snapshot) = handle.get(DB, &key.to_le_bytes()).await.unwrap() else {
+        return;
+    };
+    let bytes = snapshot.read(0..snapshot.len()).await.unwrap();
+    let words = bytes.as_chunks::<8>().0.iter();
+    for word in words.map(|word| u64::from_le_bytes(*word)) {
+        // A gap that no patch has filled yet is zeros.
+        assert!(word == 0 || word >> 32 == key, "another key's word");
+    }
+}
+
+fn pair(number: u64) -> [u64; 2] {
+    [PAIRS_FIRST + number * 2, PAIRS_FIRST + number * 2 + 1]
+}
+
+async fn write_pair(handle: &Handle, number: u64, version: u64, words: usize) {
+    let mut batch = WriteBatch::new();
+    for key in pair(number) {
+        let name = key.to_le_bytes().to_vec();
+        if version.is_multiple_of(8) {
+            batch.remove(DB, name);
+        } else {
+            batch.set(DB, name, value(key, version, words), Encoding::Raw, None);
         }
+    }
+    handle.commit(batch).await.unwrap();
+}
+
+/// Both keys of a pair are looked up at one moment: they are of one version, or both are gone.
+async fn read_pair(handle: &Handle, number: u64) {
+    let names = pair(number).map(u64::to_le_bytes);
+    let found = handle.lookup_many(DB, &[&names[0][..], &names[1][..]]);
+    let mut versions = Vec::new();
+    for (key, lookup) in pair(number).into_iter().zip(found) {
+        let snapshot = match lookup {
+            Lookup::Absent => None,
+            Lookup::Ready(snapshot) => Some(snapshot),
+            Lookup::Pending(read) => read.await.unwrap(),
+            Lookup::Locked => unreachable!("no pair is large or locked"),
+        };
+        let bytes = snapshot.as_ref().and_then(Snapshot::inline);
+        let bytes = bytes.map(|bytes| bytes.as_ref()).unwrap_or_default();
+        if !bytes.is_empty() {
+            check(key, bytes);
+        }
+        versions.push(bytes.get(..4).map(<[u8]>::to_vec));
+    }
+    assert_eq!(versions[0], versions[1], "half of a batch");
+}
+
+/// One step of a scan: every key is one that somebody wrote.
+async fn scan(handle: &Handle, cursor: u64) -> u64 {
+    let (next, keys) = handle.scan(DB, cursor, 20, None).await.unwrap();
+    for key in keys {
+        let number = <[u8; 8]>::try_from(&key[..]).map(u64::from_le_bytes);
+        let is_known = match number {
+            Ok(number) => number < PAIRS_FIRST + PAIRS * 2,
+            Err(_) => key.starts_with(b"counter:"),
+        };
+        assert!(is_known, "no key: {}", key.escape_ascii());
+    }
+    next
+}
+
+async fn step(handle: &Handle, state: &mut u64, cursor: &mut u64, increments: &AtomicU64) {
+    let (choice, key, version) = (next(state) % 16, next(state) % KEYS, next(state) >> 32);
+    match choice {
+        0..=3 => set(handle, key, version, 1 + (next(state) % 700) as usize, None).await,
         4 => {
-            let mut batch = WriteBatch::new();
-            batch.remove(DB, name.to_vec());
-            handle.commit(batch).await.unwrap();
+            let soon = handle.clock().unix_ms() + next(state) % 50;
+            set(
+                handle,
+                key,
+                version,
+                1 + (next(state) % 700) as usize,
+                Some(soon),
+            )
+            .await;
         }
         5 => {
+            let mut batch = WriteBatch::new();
+            batch.remove(DB, key.to_le_bytes().to_vec());
+            handle.commit(batch).await.unwrap();
+        }
+        6 => {
             increment(handle, next(state) % COUNTERS).await;
             increments.fetch_add(1, Ordering::Relaxed);
         }
-        6 => {
-            let words = 5000 + (next(state) % 9000) as usize;
-            let mut batch = WriteBatch::new();
-            let bytes = value(key, next(state) & 0xffff_ffff, words);
-            batch.set(DB, name.to_vec(), bytes, Encoding::Raw, None);
-            handle.commit(batch).await.unwrap();
+        7 => {
+            set(
+                handle,
+                key,
+                version,
+                5000 + (next(state) % 9000) as usize,
+                None,
+            )
+            .await
         }
-        _ => {
-            if let Some(snapshot) = handle.get(DB, &name).await.unwrap() {
-                check(key, &snapshot.read(0..snapshot.len()).await.unwrap());
-            }
+        8 => {
+            let (at, words) = (
+                next(state) as usize % PATCHED_WORDS,
+                next(state) as usize % 900,
+            );
+            patch(handle, PATCHED_FIRST + key % PATCHED, version, at, words).await;
         }
+        9 => read_patched(handle, PATCHED_FIRST + key % PATCHED).await,
+        10 => {
+            write_pair(
+                handle,
+                key % PAIRS,
+                version,
+                1 + (next(state) % 200) as usize,
+            )
+            .await
+        }
+        11 => read_pair(handle, key % PAIRS).await,
+        12 => *cursor = scan(handle, *cursor).await,
+        _ => read(handle, key, next(state).is_multiple_of(2)).await,
     }
 }
 
 #[test]
-fn threads_see_whole_values_and_lose_no_increment() {
+fn threads_see_whole_values_and_whole_batches_and_lose_no_increment() {
     let seed: u64 = std::env::var("SEED")
         .ok()
         .and_then(|s| s.parse().ok())
@@ -139,8 +276,9 @@ fn threads_see_whole_values_and_lose_no_increment() {
                 run(async move {
                     let handle = store.attach(worker).unwrap();
                     let mut state = seed.wrapping_mul(1000) + worker as u64;
+                    let mut cursor = 0;
                     for turn in 0..STEPS {
-                        step(&handle, &mut state, &increments).await;
+                        step(&handle, &mut state, &mut cursor, &increments).await;
                         if turn % 16 == 0 {
                             tokio::task::yield_now().await;
                         }
