@@ -86,7 +86,7 @@ async fn stop_clients(shared: &Shared) {
 
 async fn close_store(mode: ShutdownMode, shared: &Shared, workers: &[mpsc::Sender<Mail>]) -> Ended {
     if mode == ShutdownMode::Nosave {
-        // Nobody wants what is not durable yet; what a failed write may have cost is another matter.
+        // Nobody wants what is not durable yet; what a failed write cost is more.
         let is_latched = shared.store().is_some_and(|store| store.is_latched());
         return if is_latched {
             Ended::Unclean
