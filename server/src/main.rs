@@ -12,7 +12,7 @@ use cellar_server::control::Ended;
 use cellar_server::listener::Listeners;
 use cellar_server::log;
 use cellar_server::shutdown::ShutdownMode;
-use cellar_server::start::Server;
+use cellar_server::start::{Server, StartError};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -69,13 +69,19 @@ fn serve(loaded: Loaded) -> Result<ExitCode, String> {
     let text = banner(&loaded.config, &listeners);
     let (level, log_thread) = log::start(&loaded.config.log)
         .map_err(|cause| format!("log.logfile: {}: {cause}", loaded.config.log.logfile))?;
+    let place = loaded.place_of("devices");
     let server = Server::start(loaded, listeners).map_err(|error| error.to_string())?;
     server.shared().set_log_level_handle(level);
     if let Err(error) = server.wait_ready() {
         server.stop(ShutdownMode::Nosave);
         server.wait();
         log_thread.finish();
-        return Err(error.to_string());
+        return Err(match error {
+            StartError::Store(complaint) => format!("{place}: {complaint}"),
+            StartError::Thread(_) | StartError::Random(_) | StartError::Stopped => {
+                error.to_string()
+            }
+        });
     }
     print(&text)?;
     tracing::info!("ready to accept connections");

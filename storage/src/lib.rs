@@ -7,6 +7,7 @@
 //!   read     lookup (pins) -> write buffer? cache? -> Fetch  \       v
 //!                                                 \           Index    Device (Channel a worker)
 //!   clean    victim -> live records -> ColdLog --- relocate --^        ^
+//!   evict    victim or hand -> keys not worth keeping -> tombstones, as any removal
 //!   recover  superblocks -> young records -> summaries -> Index -------+
 //! ```
 //!
@@ -25,6 +26,7 @@ mod damage;
 mod database;
 pub mod device;
 mod error;
+mod evict;
 mod expiry;
 pub mod format;
 mod handle;
@@ -38,17 +40,20 @@ mod recovery;
 mod segment;
 mod stats;
 mod store;
+mod sync;
 pub mod units;
 mod upkeep;
 mod value;
 mod worker;
 mod write;
 
+pub use cleaner::rule as cleaning;
 pub use clock::{Clock, SystemClock};
 pub use damage::{Damage, Loss, Part};
 pub use database::Db;
 pub use device::Device;
 pub use error::{OpenError, StoreError};
+pub use evict::EvictionPolicy;
 pub use handle::{Handle, KeyLocks};
 pub use options::{
     AppendFsync, DATABASE_COUNT_MAX, INLINE_BYTES_MAX, KEY_BYTES_MAX, SCRUB_BYTES_PER_S_DEFAULT,

@@ -11,6 +11,7 @@ use crate::cleaner::free::write_cold;
 use crate::cold::ColdPlace;
 use crate::damage::Part;
 use crate::error::StoreError;
+use crate::evict;
 use crate::expiry::{Deadline, deadline};
 use crate::format::{
     EntryDetail, Kind, Record, RecordDraft, RecordSeed, SummaryEntry, class_of, live_bytes, reseal,
@@ -26,11 +27,14 @@ const READ_BYTES_MAX: u32 = 128 << 10;
 /// Records seen to before the executor gets a turn: about 50 us.
 const RECORDS_PER_TURN: usize = 64;
 
-/// Moves all that is live out of a segment. After it nothing leads into the segment.
-pub(crate) async fn relocate(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(), StoreError> {
+/// Moves all that is live out of a segment. After it nothing leads into the segment. `oldest`: the
+/// lowest opening of the other segments in use.
+pub(crate) async fn relocate(
+    worker: &Rc<Worker>,
+    victim: SegmentNumber,
+    oldest: Lsn,
+) -> Result<(), StoreError> {
     let entries = read_summary(worker, victim).await?.entries;
-    // Segments are only freed by this task, so the oldest stays the oldest through the turn.
-    let oldest = worker.store().oldest_opening(Some(victim));
     let mut live = Vec::new();
     for (turn, entry) in entries.into_iter().enumerate() {
         if may_be_live(worker, victim, oldest, &entry) {
@@ -40,6 +44,7 @@ pub(crate) async fn relocate(worker: &Rc<Worker>, victim: SegmentNumber) -> Resu
             tokio::task::yield_now().await;
         }
     }
+    evict::give_up(worker, victim, &mut live).await;
     live.sort_unstable_by_key(|entry| entry.offset);
     let mut rest = live.as_slice();
     while let Some(first) = rest.first() {
@@ -171,8 +176,14 @@ async fn move_record(
             match found {
                 Some(found) => {
                     let location = place::field(new, place::is_root(&found));
-                    lock.put(identity, Entry { location, ..found });
-                    store.move_live(old, new, &found);
+                    // What stays has to be used again to stay another time.
+                    let moved = Entry {
+                        location,
+                        referenced: false,
+                        ..found
+                    };
+                    lock.put(identity, moved);
+                    store.move_live(new, &found);
                 }
                 None => move_unindexed(worker, entry, old, new),
             }

@@ -7,15 +7,13 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
-
-use parking_lot::Mutex;
 
 use crate::error::StoreError;
 use crate::log::Log;
 use crate::log::flush::RoundWrites;
 use crate::segment::State;
+use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::units::Lsn;
 use crate::worker::Worker;
 
@@ -166,12 +164,17 @@ impl Log {
         RoundStep::FlushDevices
     }
 
-    /// One device was flushed for the round.
+    /// One device was flushed for the round. After a failure that counts for nothing: the flush
+    /// that failed may have been another one of the same device, and have lost what this one was to
+    /// save.
     pub(crate) fn flush_done(&self) -> RoundStep {
         let mut state = self.rounds.state.lock();
         let Phase::Flushing { missing } = state.phase else {
             return RoundStep::Nothing;
         };
+        if self.is_latched() {
+            return RoundStep::Nothing;
+        }
         if missing > 1 {
             state.phase = Phase::Flushing {
                 missing: missing - 1,

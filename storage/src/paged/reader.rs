@@ -84,7 +84,7 @@ impl PagedValue {
             pages: Vec::new(),
         };
         for page in pages {
-            let located = self.locate(page).ok_or(StoreError::MissingPage { page })?;
+            let located = self.locate(page).ok_or_else(|| self.missing(page))?;
             pinned.pages.push(Some(located));
             if (page + 1).is_multiple_of(PAGES_PER_TURN) {
                 tokio::task::yield_now().await;
@@ -97,7 +97,6 @@ impl PagedValue {
 
     /// A page by its pin, or by the index while writers are kept away.
     fn source(&self, page: u32) -> Result<Source, StoreError> {
-        let missing = StoreError::MissingPage { page };
         let pinned = self.pinned.as_ref().and_then(|pinned| {
             let index = usize::try_from(page.checked_sub(pinned.first)?).ok()?;
             pinned
@@ -108,8 +107,8 @@ impl PagedValue {
         });
         let located = match pinned {
             Some(located) => located,
-            None if self.pinned.is_some() => return Err(missing),
-            None => self.locate(page).ok_or(missing)?,
+            None if self.pinned.is_some() => return Err(self.missing(page)),
+            None => self.locate(page).ok_or_else(|| self.missing(page))?,
         };
         Ok(self.worker.source(located))
     }
@@ -149,8 +148,17 @@ impl PagedValue {
         if is_it {
             Ok(())
         } else {
-            Err(StoreError::MissingPage { page })
+            Err(self.missing(page))
         }
+    }
+
+    /// A page that the root promises is not there: damage, counted like any other.
+    fn missing(&self, page: u32) -> StoreError {
+        let error = StoreError::MissingPage { page };
+        self.worker
+            .store()
+            .note_missing_page(self.root.collection, page);
+        error
     }
 
     /// The part of a page that lies in `range`.

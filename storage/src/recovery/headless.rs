@@ -39,9 +39,14 @@ pub(super) async fn judge(
         // A young one may have been written before its header, and a crash came between.
         is_old || footer.stream == Stream::Cold || footer.end_lsn < survey.durable
     };
-    let footer = lost
-        .footer
-        .filter(|footer| !lost.is_blank || was_durable(footer));
+    if let Some(footer) = lost.footer.filter(|_| lost.is_blank)
+        && !was_durable(&footer)
+    {
+        // To the next start it would look like an old one.
+        survey.unborn.push(life_of(media, ruling, footer));
+        return Ok(());
+    }
+    let footer = lost.footer;
     if footer.is_none() && !lost.is_own {
         return Ok(());
     }
@@ -77,7 +82,6 @@ pub(super) async fn judge(
 
 /// Enters a sealed segment, whose footer tells its life.
 fn enter_sealed(media: &Media<'_>, ruling: &Superblock, survey: &mut Survey, footer: Footer) {
-    let segment = footer.generation.segment;
     let (standing, what) = if is_proven(survey, &footer) {
         let what = "it does not verify; it is made anew from the footer";
         (Standing::Rebuilt, what)
@@ -85,22 +89,14 @@ fn enter_sealed(media: &Media<'_>, ruling: &Superblock, survey: &mut Survey, foo
         let what = "it does not verify; the segment's keys answer with errors until written anew";
         (Standing::Doubtful, what)
     };
-    media.report(segment, (Part::Header, 0), what);
-    let is_hot = footer.stream == Stream::Hot;
-    let header = SegmentHeader {
-        durable_lsn: footer.durable_lsn,
-        // Whatever lies behind the footer's end was void, if anything did.
-        cut_lsn: is_hot.then_some(footer.end_lsn),
-        ..header_of(media, ruling, footer.generation, footer.stream)
-    };
-    survey.note(media, &header);
-    survey.end = survey.end.max(footer.end_lsn);
-    survey.lives.push(Life {
-        header,
-        footer: Some(footer),
-        is_footer_lost: false,
+    media.report(footer.generation.segment, (Part::Header, 0), what);
+    let life = Life {
         standing,
-    });
+        ..life_of(media, ruling, footer)
+    };
+    survey.note(media, &life.header);
+    survey.end = survey.end.max(footer.end_lsn);
+    survey.lives.push(life);
 }
 
 /// Whether every value of a sealed hot segment that comes out newest is live, even if the segment
@@ -112,6 +108,23 @@ fn is_proven(survey: &Survey, footer: &Footer) -> bool {
         life.standing == Standing::Sure && life.opening() <= footer.generation.opening_lsn
     };
     footer.stream == Stream::Hot && survey.lives.iter().any(is_older)
+}
+
+/// The life that a footer tells of.
+fn life_of(media: &Media<'_>, ruling: &Superblock, footer: Footer) -> Life {
+    let header = header_of(media, ruling, footer.generation, footer.stream);
+    let is_hot = footer.stream == Stream::Hot;
+    Life {
+        header: SegmentHeader {
+            durable_lsn: footer.durable_lsn,
+            // Whatever lies behind the footer's end was void, if anything did.
+            cut_lsn: is_hot.then_some(footer.end_lsn),
+            ..header
+        },
+        footer: Some(footer),
+        is_footer_lost: false,
+        standing: Standing::Doubtful,
+    }
 }
 
 fn header_of(

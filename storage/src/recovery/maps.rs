@@ -9,6 +9,7 @@ use crate::format::database_map::MAP_BYTES;
 use crate::format::{DatabaseMap, Record, record_bytes};
 use crate::recovery::contents::{Contents, KnownMap, MapPlace};
 use crate::recovery::harvest::damaged_map;
+use crate::recovery::loading::Loading;
 use crate::recovery::media::Media;
 use crate::recovery::replay;
 use crate::recovery::superblocks::Members;
@@ -73,20 +74,22 @@ async fn read(media: &Media<'_>, life: &Life, offset: u32) -> Result<Option<Know
 }
 
 /// Replays all summaries by the newest map: once, or again where a summary shows a later one that
-/// no footer told of.
-pub(super) async fn replay<'a>(
-    media: &'a Media<'a>,
+/// no footer told of. `threads` load the index.
+pub(super) async fn replay(
+    media: &Media<'_>,
     hasher: &Hasher,
     (lives, cuts): (&[Life], Cuts),
-    first: KnownMap,
-) -> Result<(Contents<'a>, DatabaseMap), OpenError> {
+    (first, threads): (KnownMap, usize),
+) -> Result<(Contents, DatabaseMap), OpenError> {
     let mut known = first;
     loop {
-        let mut contents = Contents::new(media, known)?;
-        replay::replay(media, hasher, lives, cuts, &mut contents).await?;
-        let Some(later) = contents.later_map else {
+        let mut loading = Loading::new(media, known, threads)?;
+        replay::replay(media, hasher, lives, cuts, &mut loading).await?;
+        let (contents, later) = loading.finish().await?;
+        let Some(later) = later else {
             return Ok((contents, known.map));
         };
+        drop(contents);
         known = read_later(media, lives, later).await?;
     }
 }

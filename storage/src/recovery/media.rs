@@ -23,12 +23,14 @@ pub(super) struct Media<'a> {
     devices: Vec<&'a Arc<dyn Device>>,
     pub(super) channels: Vec<Rc<dyn Channel>>,
     /// Where segments lie; what they are is entered at the end.
-    pub(super) segments: SegmentTable,
+    pub(super) segments: Arc<SegmentTable>,
     pub(super) segment_bytes: u32,
     /// The epoch of the last start.
     pub(super) epoch: u32,
     /// The store was closed in order: nothing on it can be unfinished.
     pub(super) was_clean: bool,
+    /// When recovery began, in seconds of the calendar.
+    pub(super) now_s: u32,
     progress: &'a Progress,
     pub(super) damage: DamageLog,
 }
@@ -51,10 +53,11 @@ impl<'a> Media<'a> {
                 .iter()
                 .map(|at| Rc::clone(&request.channels[*at]))
                 .collect(),
-            segments: SegmentTable::new(&counts),
+            segments: Arc::new(SegmentTable::new(&counts)),
             segment_bytes: members.ruling().segment_bytes,
             epoch: members.ruling().epoch,
             was_clean: members.was_clean(),
+            now_s: request.now_s,
             progress: request.progress,
             damage: DamageLog::new(request.listed_max),
         }

@@ -1,12 +1,13 @@
 //! Recovery: from what a crash, or a close, left on the devices to a store that can be served.
 //!
 //! ```text
-//!   superblocks   whose devices are these?  -- blank --> creation
+//!   superblocks   whose devices are these?  -- all blank --> creation
+//!        |                                   -- some blank --> extension: they join
 //!        | flush: what is read from here on cannot be lost later
 //!   survey        headers, footers: what is each segment, what was durable at least?
 //!   cut           the young records, one by one: where does the prefix end?
 //!   settle        open segments are sealed (harvest, walk), what lies above the cut is freed
-//!   replay        all summaries in order --> contents: index, roots, live bytes
+//!   replay        all summaries in order --> loading, in shards --> contents: index, roots, bytes
 //!   new life      superblocks of the next epoch
 //! ```
 //!
@@ -17,19 +18,23 @@
 mod contents;
 mod creation;
 mod cut;
+mod extension;
 mod harvest;
 mod headless;
+mod loading;
 mod maps;
 mod media;
 mod new_life;
 mod progress;
 mod replay;
 mod settle;
+mod shard;
 mod superblocks;
 mod survey;
 mod walk;
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 use std::rc::Rc;
@@ -59,7 +64,11 @@ pub(crate) struct OpenRequest<'a> {
     pub(crate) segment_bytes: u32,
     /// Randomness for a store that is created: its ids and the seed of its hash.
     pub(crate) seed: [u8; 32],
+    /// Threads that load the index; 1: the caller's own.
+    pub(crate) threads: usize,
     pub(crate) progress: &'a Progress,
+    /// The calendar's time, in seconds.
+    pub(crate) now_s: u32,
     /// A store may be created where there is none.
     pub(crate) may_create: bool,
     /// Damaged places that are listed.
@@ -83,7 +92,7 @@ pub(crate) struct Recovered {
     pub(crate) device_order: Vec<usize>,
     /// The superblocks of the new life, in the store's order.
     pub(crate) superblocks: Vec<Superblock>,
-    pub(crate) segments: SegmentTable,
+    pub(crate) segments: Arc<SegmentTable>,
     /// Not bounded yet.
     pub(crate) index: Index,
     pub(crate) hasher: Hasher,
@@ -138,15 +147,20 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
     };
     settle::settle(&media, &hasher, &mut survey, cuts).await?;
     let first_map = maps::newest(&media, &survey.lives, &members, cuts).await?;
-    let (contents, map) = maps::replay(&media, &hasher, (&survey.lives, cuts), first_map).await?;
+    let (contents, map) = {
+        let first = (first_map, request.threads);
+        maps::replay(&media, &hasher, (&survey.lives, cuts), first).await?
+    };
     // A summary may have been made anew.
     media.flush().await?;
     let start = new_life::start(&survey, cuts);
+    extension::announce(request, &members).await?;
     let superblocks = new_life::begin(request, &media, &members, (cuts, start, map)).await?;
-    contents.weigh();
+    contents.weigh(&media.segments);
     media.segments.restore(&survey.found(&media, cuts));
     let (roots, orphans) = (contents.live_roots(), contents.orphans(&hasher).await);
-    let (index, record_count) = (contents.index, contents.record_count);
+    let record_count = contents.record_count;
+    let index = contents.into_index();
     let corrupt_records = media.damage.count();
     tracing::info!(
         keys = index.len(),

@@ -1,5 +1,7 @@
 //! The new life: the last step of a start. Owns what the next epoch's superblocks say.
 
+use std::slice;
+
 use crate::error::OpenError;
 use crate::format::{DatabaseMap, SEGMENT_HEADER_BYTES, Superblock};
 use crate::recovery::OpenRequest;
@@ -25,10 +27,33 @@ pub(super) async fn begin(
         map_lsn: Lsn::ZERO,
         ..superblock.clone()
     };
-    let mut superblocks: Vec<_> = members.superblocks.iter().map(next).collect();
+    let caught_up = catch_up(media, members).await?;
+    let mut superblocks: Vec<_> = caught_up.iter().map(next).collect();
     superblocks::write_next(&media.channels, &mut superblocks).await?;
     // The other copy too: should the newer one be lost, the older one tells the same.
     superblocks::write_next(&media.channels, &mut superblocks).await?;
+    Ok(superblocks)
+}
+
+/// A device that the last start did not reach is brought to that start before the next one begins:
+/// however often starts are cut off, no two devices are ever more than one start apart.
+async fn catch_up(media: &Media<'_>, members: &Members) -> Result<Vec<Superblock>, OpenError> {
+    let ruling = members.ruling();
+    let mut superblocks = members.superblocks.clone();
+    let old_count = superblocks.len() - members.added_count;
+    for (superblock, channel) in superblocks[..old_count].iter_mut().zip(&media.channels) {
+        if superblock.epoch < ruling.epoch {
+            *superblock = Superblock {
+                devices: members.named.clone(),
+                device: superblock.device,
+                segment_count: superblock.segment_count,
+                sequence: superblock.sequence,
+                ..ruling.clone()
+            };
+            superblocks::write_next(slice::from_ref(channel), slice::from_mut(superblock)).await?;
+            superblock.devices.clone_from(&ruling.devices);
+        }
+    }
     Ok(superblocks)
 }
 

@@ -42,6 +42,10 @@ pub(super) async fn settle(
             survey.free.push(life.segment());
         }
     }
+    for life in std::mem::take(&mut survey.unborn) {
+        settler.free(&life).await?;
+        survey.free.push(life.segment());
+    }
     Ok(media.flush().await?)
 }
 

@@ -120,6 +120,8 @@ pub(super) struct Survey {
     pub(super) lives: Vec<Life>,
     /// Those with a free mark.
     pub(super) free: Vec<SegmentNumber>,
+    /// Those of which a footer is there and a header never was: a crash came between.
+    pub(super) unborn: Vec<Life>,
     /// Those whose header is lost.
     pub(super) damaged: Vec<SegmentNumber>,
     /// The highest durable LSN that any structure tells.
@@ -135,6 +137,7 @@ pub(super) async fn survey(media: &Media<'_>, ruling: &Superblock) -> Result<Sur
     let mut survey = Survey {
         lives: Vec::new(),
         free: Vec::new(),
+        unborn: Vec::new(),
         damaged: Vec::new(),
         durable: ruling.start_lsn,
         end: ruling.start_lsn,

@@ -1,11 +1,10 @@
 //! The table of segments: state, generation and live bytes of each, and the free lists.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
-
-use parking_lot::Mutex;
 
 use crate::format::{ENTRY_BYTES, GenerationSeed, Stream};
+use crate::segment::expiring::Expiring;
+use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Mutex, Ordering};
 use crate::units::{DeviceNumber, Generation, Lsn, SegmentNumber};
 
 /// Where a segment stands in its life.
@@ -55,6 +54,7 @@ pub(crate) struct Segment {
     seed: AtomicU32,
     live_bytes: AtomicI64,
     shadow_bytes: AtomicI64,
+    expiring: Expiring,
     /// For age: the log's tail when the segment was sealed.
     sealed_lsn: AtomicU64,
     /// Its header is lost: what it holds is not served.
@@ -72,6 +72,7 @@ impl Segment {
             seed: AtomicU32::new(0),
             live_bytes: AtomicI64::new(0),
             shadow_bytes: AtomicI64::new(0),
+            expiring: Expiring::default(),
             sealed_lsn: AtomicU64::new(0),
             is_lost: AtomicBool::new(false),
         }
@@ -151,6 +152,11 @@ impl Segment {
     /// Bytes of live records, rounded up to their length classes.
     pub(crate) fn live_bytes(&self) -> u64 {
         u64::try_from(self.live_bytes.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// Bytes of those live records whose deadlines have passed for certain.
+    pub(crate) fn expired_bytes(&self, now_s: u32) -> u64 {
+        self.expiring.expired_bytes(now_s)
     }
 
     /// Bytes of tombstones written here, whether still needed or not.
@@ -270,6 +276,21 @@ impl SegmentTable {
             .live_bytes
             .fetch_add(bytes, Ordering::Relaxed);
         self.live_total.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Forgets what was counted of deadlines.
+    pub(crate) fn clear_expiring(&self) {
+        self.segments.iter().for_each(|life| life.expiring.clear());
+    }
+
+    /// Moves `bytes` of live data that dies at `expiry_s` into or out of a segment's histogram.
+    pub(crate) fn add_expiring(
+        &self,
+        segment: SegmentNumber,
+        expiry_s: u32,
+        (bytes, now_s): (i64, u32),
+    ) {
+        self.get(segment).expiring.add(expiry_s, bytes, now_s);
     }
 
     /// Counts tombstones that were written to a segment.
@@ -417,6 +438,7 @@ impl SegmentTable {
         self.live_total.fetch_sub(left, Ordering::Relaxed);
         let shadows = life.shadow_bytes.swap(0, Ordering::Relaxed);
         self.shadow_total.fetch_sub(shadows, Ordering::Relaxed);
+        life.expiring.clear();
         life.is_lost.store(false, Ordering::Release);
         life.set_state(State::Free);
         self.free_count.fetch_add(1, Ordering::Relaxed);

@@ -18,12 +18,14 @@ use cellar_index::{Hasher, Index};
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use crate::cache::ValueCache;
+use crate::cleaner::rule as cleaning;
 use crate::clock::Clock;
 use crate::cold::ColdLog;
 use crate::damage::{Damage, DamageLog};
 use crate::database::Databases;
 use crate::device::Device;
 use crate::error::StoreError;
+use crate::evict::Eviction;
 use crate::format::{FOOTER_BYTES, SEGMENT_HEADER_BYTES, StoreId, Superblock};
 use crate::handle::Handle;
 use crate::lock::LockTable;
@@ -37,18 +39,13 @@ use crate::upkeep::{READY_MIN, Scrub};
 use crate::worker::Worker;
 use crate::write::Mark;
 
-/// Free segments that only the cleaner may open: its open segment, the next one, and two that wait
-/// to be freed behind a group commit.
-pub(crate) const CLEANER_SEGMENTS: u64 = 4;
+/// Free segments that only the cleaner may open.
+pub(crate) const CLEANER_SEGMENTS: u64 = cleaning::RESERVE_SEGMENTS;
 /// Share of the segments' bytes that live data may take, in percent, for commands that Redis
 /// refuses when memory is short: beyond it a byte written costs more than five relocated.
 const LIVE_PERCENT_GROWTH: u64 = 88;
 /// The same for commands that change what is there.
 const LIVE_PERCENT_CHANGE: u64 = 91;
-/// The cleaner works while fewer than one in so many segments are free, beside its own reserve.
-const CLEAN_BELOW_ONE_IN: u64 = 50;
-/// The same for small stores: the open segment, its successor, and one to come.
-const CLEAN_BELOW_MIN: u64 = 3;
 /// No map record: the databases are those of the superblock.
 const NO_LOCATION: u64 = u64::MAX;
 
@@ -78,6 +75,7 @@ pub struct Store {
     pins: Arc<Pins>,
     locks: Arc<LockTable>,
     cache: ValueCache,
+    eviction: Eviction,
     appendfsync: AtomicU8,
     map_location: AtomicU64,
     /// Where the last map record ends: what any command shows depends on it.
@@ -103,6 +101,7 @@ impl Store {
             pins: Arc::new(Pins::new(parts.options.worker_count, segment_count)),
             locks: Arc::new(LockTable::new()),
             cache: ValueCache::new(parts.options.value_cache_bytes),
+            eviction: Eviction::new(),
             appendfsync: AtomicU8::new(parts.options.appendfsync as u8),
             map_location: AtomicU64::new(NO_LOCATION),
             map_lsn: AtomicU64::new(0),
@@ -120,6 +119,7 @@ impl Store {
             client_bytes: AtomicU64::new(0),
             parts,
         };
+        store.set_eviction_policy(store.parts.options.eviction_policy);
         store.share_memory();
         Arc::new(store)
     }
@@ -177,6 +177,10 @@ impl Store {
         &self.cache
     }
 
+    pub(crate) fn eviction(&self) -> &Eviction {
+        &self.eviction
+    }
+
     pub(crate) fn databases(&self) -> &Databases {
         &self.parts.databases
     }
@@ -208,22 +212,47 @@ impl Store {
         Ok(())
     }
 
+    /// Whether a command that writes may start, before anything of it is stored; `grows` says that
+    /// it is one of those that are refused when space is short. The commit decides again.
+    pub fn admit_command(&self, grows: bool) -> Result<(), StoreError> {
+        if grows {
+            self.admit(1, Mark::Growth)
+        } else {
+            self.check_writable()
+        }
+    }
+
+    /// The first failed write or flush, if there was one.
+    pub fn latch_reason(&self) -> Option<String> {
+        self.log().latch_reason()
+    }
+
     /// Whether a commit that adds `bytes` may be made.
     pub(crate) fn admit(&self, bytes: u64, mark: Mark) -> Result<(), StoreError> {
         self.check_writable()?;
-        let taken = self.segments().live_bytes() + self.segments().shadow_bytes();
-        if bytes > 0 && taken + bytes > self.live_bytes_max(mark) {
+        let is_full = || self.taken_bytes() + bytes > self.live_bytes_max(mark);
+        if bytes > 0 && (is_full() || self.spares_log()) {
             return Err(StoreError::OutOfSpace);
         }
         Ok(())
     }
 
+    /// Bytes of live records and of tombstones.
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        self.segments().live_bytes() + self.segments().shadow_bytes()
+    }
+
     /// Live bytes at which a mark stops.
-    fn live_bytes_max(&self, mark: Mark) -> u64 {
+    pub(crate) fn live_bytes_max(&self, mark: Mark) -> u64 {
         let percent = match mark {
             Mark::Growth => LIVE_PERCENT_GROWTH,
             Mark::Change => LIVE_PERCENT_CHANGE,
         };
+        self.room_bytes(percent)
+    }
+
+    /// A share of what the segments hold, the cleaner's reserve left out, in bytes.
+    pub(crate) fn room_bytes(&self, percent: u64) -> u64 {
         let usable = self
             .segments()
             .usable_count()
@@ -266,9 +295,21 @@ impl Store {
 
     /// Pairs free write buffers with free segments.
     pub(crate) fn prepare_log(&self) {
-        self.log().prepare(CLEANER_SEGMENTS);
+        self.log().prepare(self.spare_segments());
         if self.segments().wants_allocation(READY_MIN) {
             self.prepare_wanted.notify_one();
+        }
+    }
+
+    /// Free segments that the log leaves to the cleaner. Where more is live than may be written, the
+    /// device lost room that it had, and only removals and map records come through: they may take
+    /// half of the reserve, since nothing else can make room.
+    fn spare_segments(&self) -> u64 {
+        let taken = self.segments().live_bytes() + self.segments().shadow_bytes();
+        if taken > self.live_bytes_max(Mark::Change) {
+            CLEANER_SEGMENTS / 2
+        } else {
+            CLEANER_SEGMENTS
         }
     }
 
@@ -289,10 +330,14 @@ impl Store {
         &self.clean_wanted
     }
 
-    /// Whether so few segments are free that the cleaner has to work.
+    /// Whether the cleaner has to work.
     pub(crate) fn wants_cleaning(&self) -> bool {
-        let count = u64::from(self.segments().count());
-        let mark = CLEANER_SEGMENTS + (count / CLEAN_BELOW_ONE_IN).max(CLEAN_BELOW_MIN);
+        self.are_segments_short() || self.wants_giving_up()
+    }
+
+    /// Whether so few segments are free that the cleaner has to work.
+    pub(crate) fn are_segments_short(&self) -> bool {
+        let mark = cleaning::clean_mark(u64::from(self.segments().count()));
         self.segments().free_count() < mark
     }
 
@@ -359,6 +404,11 @@ impl Store {
         self.damage().last()
     }
 
+    /// The calendar's time, in seconds; it ends in the year 2106.
+    pub(crate) fn now_s(&self) -> u32 {
+        u32::try_from(self.clock().unix_ms() / 1000).unwrap_or(u32::MAX)
+    }
+
     // ---- knobs
 
     pub(crate) fn scrub_bytes_per_s(&self) -> u64 {
@@ -378,11 +428,6 @@ impl Store {
     /// The longest batch in bytes of log: half a segment's body.
     pub fn batch_bytes_max(&self) -> u64 {
         u64::from(self.segment_bytes()) / 2
-    }
-
-    /// Whether a write or flush failed, so that writes are refused.
-    pub fn is_latched(&self) -> bool {
-        self.log().is_latched()
     }
 
     /// Everything below survives any crash.

@@ -64,7 +64,9 @@ impl Store {
             channels: &channels,
             segment_bytes: options.segment_bytes,
             seed,
+            threads: options.recovery_threads,
             progress: &options.progress,
+            now_s: u32::try_from(clock.unix_ms() / 1000).unwrap_or(u32::MAX),
             may_create: wanted.may_create,
             listed_max: wanted.listed_max,
         })
@@ -102,7 +104,7 @@ fn assemble(
         let bytes = shape.segment_bytes;
         Image::new(device.shared_buffer(bytes as usize), bytes)
     };
-    let segments = Arc::new(recovered.segments);
+    let segments = recovered.segments;
     let collections = Arc::new(Collections::new(recovered.epoch));
     recovered
         .roots

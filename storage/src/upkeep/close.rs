@@ -1,6 +1,6 @@
 //! Closing a store: everything durable, the open segments sealed, the clean mark written.
 
-use crate::device::WriteSync;
+use crate::device::{DeviceError, WriteSync};
 use crate::error::StoreError;
 use crate::handle::Handle;
 use crate::store::Store;
@@ -18,11 +18,13 @@ impl Store {
         self.log().room().notify_waiters();
         self.log().seal_current();
         worker.wait_durable(self.log().tail()).await?;
-        self.write_clean_mark(handle).await
-    }
-
-    async fn write_clean_mark(&self, handle: &Handle) -> Result<(), StoreError> {
-        self.write_superblocks(handle.worker(), true).await
+        // Everything may be durable although a write failed: one of the cleaner's.
+        self.log().check_latch()?;
+        let marked = self.write_superblocks(worker, true).await;
+        marked.map_err(|error| {
+            self.log().latch(&error);
+            StoreError::Latched
+        })
     }
 
     /// Writes the next copy of every superblock. Durable when it ends.
@@ -30,7 +32,7 @@ impl Store {
         &self,
         worker: &Worker,
         clean: bool,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), DeviceError> {
         let superblocks = self.next_superblocks(clean);
         for (superblock, channel) in superblocks.iter().zip(worker.channels()) {
             let bytes = superblock.encode();

@@ -1,6 +1,6 @@
 //! What runs beside the clients: the group-commit timer, the preparation of segments, the sweeper,
-//! the active expiry, the scrub and the cleaner. One task, on one worker; each part yields after a
-//! bounded slice.
+//! the active expiry, eviction, the scrub and the cleaner. One task, on one worker; each part yields
+//! after a bounded slice.
 
 mod close;
 mod expire;
@@ -37,6 +37,7 @@ impl Store {
             expire::run(worker),
             scrub::run(worker),
             crate::cleaner::run(worker),
+            crate::evict::run(worker),
         );
     }
 }

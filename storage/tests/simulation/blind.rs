@@ -6,6 +6,7 @@ use bytes::Bytes;
 use cellar_storage::{Attempt, Db, Encoding, WriteBatch};
 
 use crate::client::{Client, SHARED};
+use crate::journal::Line;
 use crate::model::{Key, Shown, Version, ensure};
 use crate::scene::Failure;
 
@@ -234,7 +235,7 @@ impl Client {
         }
         let at = (self.handle.published_lsn(), self.scene.now_us());
         self.scene
-            .note(self.number, &format!("flushed {dbs:?}: {}", at.0));
+            .note(self.number, Line::Flushes(at.0, dbs.clone()));
         self.scene.model.borrow_mut().flush(at, &dbs)?;
         self.acknowledge(at.0).await
     }
@@ -250,8 +251,7 @@ impl Client {
         let [a, b] = self.own_dbs();
         self.handle.swap_db(a, b).await?;
         let at = (self.handle.published_lsn(), self.scene.now_us());
-        self.scene
-            .note(self.number, &format!("swapped {a:?} and {b:?}: {}", at.0));
+        self.scene.note(self.number, Line::Swaps(at.0, a, b));
         self.scene.model.borrow_mut().swap(at, a, b)?;
         self.acknowledge(at.0).await
     }

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use cellar_storage::device::sim::SimRandom;
 use cellar_storage::{AppendFsync, Clock, Db, Handle, Lsn, StoreError};
 
-use crate::model::{Effect, Held, Key, Shown, Version, Violation};
+use crate::journal::Line;
+use crate::model::{Effect, Held, Key, Shown, Version, Violation, ensure};
 use crate::scene::{Failure, Scene, Task};
 
 /// The database in which all clients have keys.
@@ -24,12 +25,21 @@ const FAR_MS: u64 = 3_600_000;
 /// Deadlines that come soon, in milliseconds from now.
 const NEAR_MS: u64 = 4_000;
 
+/// What a read has to wait for before its reply may go, and the commit that it then speaks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reliance {
+    lsn: Lsn,
+    commit: usize,
+}
+
 /// One client.
 pub(crate) struct Client {
     pub(crate) scene: Rc<Scene>,
     pub(crate) handle: Handle,
     pub(crate) random: SimRandom,
     pub(crate) number: u64,
+    /// When its operation began, the store refused writes because one had failed.
+    pub(crate) began_latched: bool,
 }
 
 /// All operations, with their weights.
@@ -49,7 +59,7 @@ const OPERATIONS: [(&str, u64); 19] = [
     ("get", 130),
     ("get several", 40),
     ("peek", 30),
-    ("scan", 5),
+    ("scan", 2),
     ("flush", 3),
     ("swap", 5),
     ("wait", 0),
@@ -72,7 +82,8 @@ impl Client {
             };
             let since_us = self.scene.now_us();
             self.note(Task::Operation(name, since_us));
-            self.scene.note(self.number, name);
+            self.scene.note(self.number, Line::Begins(name));
+            self.began_latched = self.scene.is_latched();
             let outcome = match numbers {
                 Some(numbers) => self.fill(numbers).await,
                 None => self.perform(name).await,
@@ -84,6 +95,7 @@ impl Client {
                 tally.operations += 1;
                 tally.operation_us_max = tally.operation_us_max.max(took_us);
             }
+            self.scene.note(self.number, Line::Ends(outcome.is_ok()));
             if !self.goes_on(name, outcome) {
                 break;
             }
@@ -167,6 +179,17 @@ impl Client {
                 true
             }
             Err(Failure::Store(StoreError::Closing)) if self.scene.is_closing.get() => false,
+            Err(Failure::Store(StoreError::Read(_))) if self.scene.trouble.may_fail_reads() => {
+                self.scene.tally.borrow_mut().failed_reads += 1;
+                true
+            }
+            Err(Failure::Store(StoreError::Latched)) => {
+                let noted = self.scene.note_latch(self.handle.durable_lsn());
+                if let Err(Violation(what)) = &noted {
+                    self.report(&format!("{name}: {what}"));
+                }
+                noted.is_ok()
+            }
             Err(Failure::Store(error)) => {
                 self.report(&format!("{name}: {error}"));
                 false
@@ -294,12 +317,11 @@ impl Client {
     ) -> Result<(), Failure> {
         let lsn = self.handle.published_lsn();
         let at_us = self.scene.now_us();
-        let keys: Vec<_> = effects
-            .iter()
-            .map(|(db, key, held)| (db.0, key, held))
-            .collect();
-        self.scene
-            .note(self.number, &format!("commit {lsn}: {keys:?}"));
+        ensure(!self.began_latched, || {
+            "a write was accepted after one had failed".into()
+        })?;
+        let line = Line::Commits(lsn, effects.clone());
+        self.scene.note(self.number, line);
         self.scene
             .model
             .borrow_mut()
@@ -309,15 +331,35 @@ impl Client {
 
     /// Waits for durability up to `lsn` where the level or chance wants it.
     pub(crate) async fn acknowledge(&mut self, lsn: Lsn) -> Result<(), Failure> {
-        let waits = match self.scene.plan.appendfsync {
+        if self.waits() {
+            self.handle.wait_durable(lsn).await?;
+            self.scene.model.borrow_mut().acknowledge(lsn);
+        }
+        Ok(())
+    }
+
+    fn waits(&mut self) -> bool {
+        match self.scene.plan.appendfsync {
             AppendFsync::Always => true,
             AppendFsync::Everysec | AppendFsync::No => {
                 self.random.below(1_000) < self.scene.plan.waits_per_mille
             }
-        };
-        if waits {
+        }
+    }
+
+    /// A key was looked up just now, and what it shows came with the last of its commits. Where the
+    /// level or chance wants it, waits until that is durable, by what the store says of the key.
+    pub(crate) fn reliance(&mut self, key: &Key) -> Option<Reliance> {
+        let lsn = self.handle.key_lsn(key.0, &key.1);
+        let commit = self.scene.model.borrow().last_of(key);
+        self.waits().then_some(Reliance { lsn, commit })
+    }
+
+    /// What was shown is to survive.
+    pub(crate) async fn rely(&self, reliance: Option<Reliance>) -> Result<(), Failure> {
+        if let Some(Reliance { lsn, commit }) = reliance {
             self.handle.wait_durable(lsn).await?;
-            self.scene.model.borrow_mut().acknowledge(lsn);
+            self.scene.model.borrow_mut().acknowledge_commit(commit);
         }
         Ok(())
     }

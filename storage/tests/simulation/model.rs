@@ -10,7 +10,7 @@ use std::fmt;
 use std::fmt::Write;
 
 use bytes::Bytes;
-use cellar_storage::{DATABASE_COUNT_MAX, Db, Lsn};
+use cellar_storage::{DATABASE_COUNT_MAX, Db, Lsn, StoreError};
 
 /// A key, as clients name it.
 pub(crate) type Key = (Db, Bytes);
@@ -76,6 +76,11 @@ pub(crate) type Content = u32;
 pub(crate) struct Shown([Content; DATABASE_COUNT_MAX]);
 
 impl Shown {
+    /// What the numbers mean when a life begins.
+    fn at_first() -> Self {
+        Self(std::array::from_fn(|number| number as Content))
+    }
+
     /// What a database number means.
     pub(crate) fn content(&self, db: Db) -> Content {
         self.0[usize::from(db.0)]
@@ -103,6 +108,8 @@ pub(crate) struct Sighting {
     pub(crate) found: Held,
     /// Before and after the read, in milliseconds.
     pub(crate) ms: (u64, u64),
+    /// The error by which the store said that it is damaged.
+    pub(crate) damage: Option<StoreError>,
 }
 
 /// One life's commits.
@@ -120,7 +127,7 @@ pub(crate) struct Model {
 impl Model {
     /// A life that begins with what was found.
     pub(crate) fn new(lsn: Lsn, at_us: u64, found: BTreeMap<Key, Version>) -> Self {
-        let shown = Shown(std::array::from_fn(|number| number as Content));
+        let shown = Shown::at_first();
         let contents = found
             .iter()
             .map(|((db, key), version)| ((u32::from(db.0), key.clone()), version.clone()))
@@ -157,6 +164,11 @@ impl Model {
     /// The end of the log after the last commit.
     pub(crate) fn last_lsn(&self) -> Lsn {
         self.commits.last().expect("the first is always there").lsn
+    }
+
+    /// Whether any database was flushed or exchanged.
+    pub(crate) fn has_maps(&self) -> bool {
+        self.shown != Shown::at_first()
     }
 
     /// What a key holds, where the numbers mean `shown`.
@@ -295,6 +307,19 @@ impl Model {
         self.acknowledged = self.acknowledged.max(self.commit_at(lsn));
     }
 
+    /// Everything up to a commit was said to be durable.
+    pub(crate) fn acknowledge_commit(&mut self, commit: usize) {
+        self.acknowledged = self.acknowledged.max(commit);
+    }
+
+    /// The last commit that changed what a key holds.
+    pub(crate) fn last_of(&self, key: &Key) -> usize {
+        let steps = self.histories.get(key);
+        steps
+            .and_then(|steps| steps.last())
+            .map_or(0, |step| step.commit)
+    }
+
     /// The last commit that was acknowledged as durable.
     pub(crate) fn acknowledged(&self) -> usize {
         self.acknowledged
@@ -315,22 +340,24 @@ impl Model {
     }
 
     /// The number of commits after which the store was in the state that was found: the highest, if
-    /// there are several. `least` commits must be among them.
+    /// there are several. `least` commits must be among them. `strays`: so many keys may contradict.
     pub(crate) fn judge(
         &self,
         found: &BTreeMap<Key, Sighting>,
         least: usize,
+        strays: usize,
     ) -> Result<usize, Violation> {
-        for (key, sighting) in found {
-            ensure(
-                sighting.found.is_none() || self.histories.contains_key(key),
-                || format!("a key that nobody wrote in this life: {key:?} holds {sighting:?}"),
-            )?;
+        let mut unknown = found.iter().filter(|(key, sighting)| {
+            sighting.found.is_some() && !self.histories.contains_key(*key)
+        });
+        if let Some((key, sighting)) = unknown.nth(strays) {
+            let what = format!("a key that nobody wrote in this life: {key:?} holds {sighting:?}");
+            return Err(Violation(what));
         }
         let contradictions = self.contradictions(found);
         let fits = (least..self.commits.len())
             .rev()
-            .find(|commit| contradictions[*commit] == 0);
+            .find(|commit| contradictions[*commit] <= strays);
         fits.ok_or_else(|| self.explain(found, &contradictions, least))
     }
 
@@ -340,7 +367,8 @@ impl Model {
         for (key, steps) in &self.histories {
             let sighting = &found[key];
             let mut judge = |held: Option<&Version>, from: usize, to: usize| {
-                if !shows(held, sighting.found.as_ref(), sighting.ms) {
+                let is_contrary = !shows(held, sighting.found.as_ref(), sighting.ms);
+                if is_contrary && sighting.damage.is_none() {
                     changes[from] += 1;
                     changes[to] -= 1;
                 }
@@ -386,7 +414,7 @@ impl Model {
         let stands_against = |(key, _): &(&Key, &Vec<Step>)| {
             let sighting = &found[*key];
             let held = self.since(key, allowed).next().flatten();
-            !shows(held, sighting.found.as_ref(), sighting.ms)
+            sighting.damage.is_none() && !shows(held, sighting.found.as_ref(), sighting.ms)
         };
         for (key, steps) in self.histories.iter().filter(stands_against).take(5) {
             write!(text, "\n  {key:?} shows {:?}; it held", found[key]).expect("a string has room");

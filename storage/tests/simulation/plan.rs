@@ -61,6 +61,8 @@ pub(crate) struct Plan {
     pub(crate) device_count: u64,
     pub(crate) block_bytes: u32,
     pub(crate) segments: u64,
+    /// Of the devices' bytes, how many there is room for, in percent.
+    pub(crate) room_percent: u64,
     pub(crate) latency: Latency,
     pub(crate) worker_count: usize,
     pub(crate) appendfsync: AppendFsync,
@@ -83,7 +85,7 @@ pub(crate) struct Plan {
     /// How long a reader may hold its pins, in microseconds at most.
     pub(crate) pinned_us_max: u64,
     pub(crate) lives: u64,
-    /// Steps of a life at most.
+    /// Steps of the longest life.
     pub(crate) steps_max: u64,
     /// Different remains of each crash that are looked at.
     pub(crate) remains: u64,
@@ -97,17 +99,19 @@ impl Plan {
         let client_count = 2 + random.below(CLIENTS_MAX - 1);
         let sizes =
             [Sizes::Small, Sizes::Medium, Sizes::Mixed, Sizes::Mixed][random.below(4) as usize];
+        let room_percent = [100, 100, 100, 80, 60][random.below(5) as usize];
         let fill_percent = [5, 30, 60, 80, 95, 130][random.below(6) as usize];
-        let usable = device_count * segments - CLEANERS_SEGMENTS;
+        let usable = device_count * segments * room_percent / 100 - CLEANERS_SEGMENTS;
         let bytes = usable * u64::from(SEGMENT_BYTES_MIN) * fill_percent / 100;
         let keys = (bytes / sizes.mean_bytes()).clamp(40, KEYS_MAX);
-        Self {
+        let plan = Self {
             device_count,
             block_bytes: [512, 4096][random.below(2) as usize],
             segments,
+            room_percent,
             latency: latency(random),
             worker_count: 2 + random.below(2) as usize,
-            appendfsync: [AppendFsync::Always, AppendFsync::Everysec][random.below(2) as usize],
+            appendfsync: appendfsync(random),
             has_cache: random.flip(),
             client_count,
             keys_per_database: (keys / (2 * client_count)).max(5),
@@ -115,18 +119,62 @@ impl Plan {
             skew_percent: [10, 50, 90][random.below(3) as usize],
             deadline_percent: [0, 10, 50][random.below(3) as usize],
             removal_percent: [5, 15, 40][random.below(3) as usize],
-            waits_per_mille: [0, 5, 50][random.below(3) as usize],
+            waits_per_mille: [0, 0, 3, 50][random.below(4) as usize],
             pause_us_max: [1, 1_000, 50_000][random.below(3) as usize],
             pinned_us_max: [10_000, 2_000_000][random.below(2) as usize],
-            lives: 3 + random.below(5),
+            lives: 4 + random.below(12),
             steps_max: [2_000, 20_000, 40_000][random.below(3) as usize],
-            remains: 1 + random.below(3),
+            remains: 1 + random.below(5),
+        };
+        if random.below(3) == 0 {
+            plan.of_churn(random)
+        } else {
+            plan
         }
+    }
+
+    /// Few keys, over and over again, on small devices: after the first life, which fills them, the
+    /// cleaner works all the time, and crashes come often.
+    fn of_churn(self, random: &mut SimRandom) -> Self {
+        Self {
+            segments: SEGMENTS_MIN,
+            room_percent: [100, 60][random.below(2) as usize],
+            keys_per_database: 5 + random.below(30),
+            sizes: [Sizes::Small, Sizes::Medium, Sizes::Mixed][random.below(3) as usize],
+            removal_percent: [15, 40][random.below(2) as usize],
+            pause_us_max: 1,
+            lives: 16 + random.below(16),
+            steps_max: 40_000,
+            remains: 1 + random.below(4),
+            ..self
+        }
+    }
+
+    /// Steps of a life before its end comes near: the first one fills the devices, later ones are
+    /// often short.
+    pub(crate) fn steps(&self, is_first: bool, random: &mut SimRandom) -> u64 {
+        let share = if is_first {
+            1
+        } else {
+            [1, 4, 16][random.below(3) as usize]
+        };
+        1 + random.below(self.steps_max / share)
     }
 
     /// What one device can hold, in bytes.
     pub(crate) fn device_bytes(&self) -> u64 {
         RESERVED_BYTES + self.segments * u64::from(SEGMENT_BYTES_MIN)
+    }
+
+    /// What there is room for on one device, in bytes.
+    pub(crate) fn room_bytes(&self) -> u64 {
+        match self.room_percent {
+            100 => u64::MAX,
+            percent => {
+                let segments = self.segments * percent / 100;
+                RESERVED_BYTES + segments * u64::from(SEGMENT_BYTES_MIN)
+            }
+        }
     }
 
     /// What the store is opened with.
@@ -138,6 +186,14 @@ impl Plan {
             value_cache_bytes: if self.has_cache { CACHE_BYTES } else { 0 },
             ..StoreOptions::default()
         }
+    }
+}
+
+/// What waits for the device leaves little to be undone, so it is the rarer level.
+fn appendfsync(random: &mut SimRandom) -> AppendFsync {
+    match random.below(3) {
+        0 => AppendFsync::Always,
+        _ => AppendFsync::Everysec,
     }
 }
 

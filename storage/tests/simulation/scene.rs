@@ -1,84 +1,21 @@
-//! What a life's clients share: the clock, the model, and the word that it is over. Owns what was
-//! counted and the first violation; must never touch the store.
+//! What a life's clients share: the clock, the model, the trouble that the devices are in, and the
+//! word that it is over. Owns the first violation; must never touch the store.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 
-use cellar_storage::device::sim::SimRandom;
-use cellar_storage::{Clock, StoreError};
-
 use cellar_storage::clock::SimClock;
+use cellar_storage::device::sim::SimRandom;
+use cellar_storage::{Clock, Lsn, StoreError};
 
-use crate::model::{Model, Violation};
+use crate::journal::{Journal, Line};
+use crate::model::{Model, Violation, ensure};
 use crate::plan::Plan;
+use crate::tally::Tally;
+use crate::trouble::Trouble;
 
-/// Lines of the journal that a violation shows.
-const JOURNAL_LINES: usize = 40;
-/// Where it begins.
+/// Where the journal begins in a violation.
 const JOURNAL_MARK: &str = "; before that:\n  ";
-
-/// What happened in a run: a test asserts that all of it did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) operations: u64,
-    pub(crate) commits: u64,
-    /// Commits that a crash undid.
-    pub(crate) undone: u64,
-    /// Commits that had been acknowledged as durable when a crash came.
-    pub(crate) acknowledged: u64,
-    pub(crate) out_of_space: u64,
-    pub(crate) crashes: u64,
-    pub(crate) crashes_of_recoveries: u64,
-    pub(crate) closes: u64,
-    pub(crate) recoveries: u64,
-    pub(crate) recounts: u64,
-    pub(crate) cleaned_segments: u64,
-    pub(crate) relocated_bytes: u64,
-    pub(crate) expired_keys: u64,
-    /// The longest that an operation took, in simulated microseconds.
-    pub(crate) operation_us_max: u64,
-}
-
-impl Tally {
-    /// Adds another run's.
-    pub(crate) fn add(&mut self, other: &Self) {
-        let Self {
-            operations,
-            commits,
-            undone,
-            acknowledged,
-            out_of_space,
-            crashes,
-            crashes_of_recoveries,
-            closes,
-            recoveries,
-            recounts,
-            cleaned_segments,
-            relocated_bytes,
-            expired_keys,
-            operation_us_max,
-        } = other;
-        for (sum, more) in [
-            (&mut self.operations, operations),
-            (&mut self.commits, commits),
-            (&mut self.undone, undone),
-            (&mut self.acknowledged, acknowledged),
-            (&mut self.out_of_space, out_of_space),
-            (&mut self.crashes, crashes),
-            (&mut self.crashes_of_recoveries, crashes_of_recoveries),
-            (&mut self.closes, closes),
-            (&mut self.recoveries, recoveries),
-            (&mut self.recounts, recounts),
-            (&mut self.cleaned_segments, cleaned_segments),
-            (&mut self.relocated_bytes, relocated_bytes),
-            (&mut self.expired_keys, expired_keys),
-        ] {
-            *sum += more;
-        }
-        self.operation_us_max = self.operation_us_max.max(*operation_us_max);
-    }
-}
 
 /// What a client is at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,13 +40,23 @@ pub(crate) struct Scene {
     pub(crate) is_closing: Cell<bool>,
     /// What each client is at.
     pub(crate) tasks: Vec<Rc<Cell<Task>>>,
-    journal: RefCell<VecDeque<String>>,
+    pub(crate) trouble: Trouble,
+    /// The durable LSN when the store first refused a write after a failed one.
+    latched: Cell<Option<Lsn>>,
+    journal: RefCell<Journal>,
+    /// Of all that clients did, and when.
+    digest: Cell<u64>,
     violation: RefCell<Option<Violation>>,
     next_value: Cell<u64>,
 }
 
 impl Scene {
-    pub(crate) fn new(plan: Plan, clock: SimClock, model: Model, first_value: u64) -> Self {
+    pub(crate) fn new(
+        plan: Plan,
+        clock: SimClock,
+        (model, first_value): (Model, u64),
+        trouble: Trouble,
+    ) -> Self {
         Self {
             clock,
             model: RefCell::new(model),
@@ -120,7 +67,10 @@ impl Scene {
                 .map(|_| Rc::new(Cell::new(Task::None)))
                 .collect(),
             plan,
+            trouble,
+            latched: Cell::new(None),
             journal: RefCell::default(),
+            digest: Cell::new(0),
             violation: RefCell::new(None),
             next_value: Cell::new(first_value),
         }
@@ -141,19 +91,48 @@ impl Scene {
             if what.contains(JOURNAL_MARK) {
                 return Violation(what);
             }
-            let journal: Vec<_> = self.journal.borrow().iter().cloned().collect();
-            Violation(format!("{what}{JOURNAL_MARK}{}", journal.join("\n  ")))
+            Violation(format!("{what}{JOURNAL_MARK}{}", self.journal.borrow()))
         };
         self.violation.borrow_mut().get_or_insert_with(told);
     }
 
-    /// Writes down what happens, for whoever has to understand a violation.
-    pub(crate) fn note(&self, client: u64, what: &str) {
-        let mut journal = self.journal.borrow_mut();
-        if journal.len() == JOURNAL_LINES {
-            journal.pop_front();
+    /// Writes down what happens, for whoever has to understand a violation, and for the digest.
+    pub(crate) fn note(&self, client: u64, line: Line) {
+        let mark = line.mark() ^ client << 56 ^ self.now_us() << 8;
+        let digest = SimRandom::new(self.digest.get() ^ mark).next_u64();
+        self.digest.set(digest);
+        self.journal.borrow_mut().add(self.now_us(), client, line);
+    }
+
+    /// A number that differs between lives in which anything differed that a client did.
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest.get()
+    }
+
+    /// A write was refused because one had failed, with this durable LSN. Nothing becomes durable
+    /// from here on.
+    pub(crate) fn note_latch(&self, durable: Lsn) -> Result<(), Violation> {
+        ensure(self.trouble.may_latch(), || {
+            "writes are refused, and none failed".into()
+        })?;
+        let first = self.latched.get().unwrap_or(durable);
+        self.latched.set(Some(first));
+        self.check_latch(durable)
+    }
+
+    /// Nothing counts as durable that did not when the first write was refused.
+    pub(crate) fn check_latch(&self, durable: Lsn) -> Result<(), Violation> {
+        match self.latched.get() {
+            Some(first) => ensure(durable == first, || {
+                format!("{durable} is durable after a failed write, and was {first} then")
+            }),
+            None => Ok(()),
         }
-        journal.push_back(format!("{} us, client {client}: {what}", self.now_us()));
+    }
+
+    /// Whether the store has refused writes because one had failed.
+    pub(crate) fn is_latched(&self) -> bool {
+        self.latched.get().is_some()
     }
 
     /// Whether all clients have ended.

@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bytes::Bytes;
 use cellar_storage::clock::SimClock;
 use cellar_storage::format::page::{PAGE_KEY_BYTES, ROOT_BYTES};
 use cellar_storage::format::{class_of, database_map, live_bytes, record_bytes};
-use cellar_storage::{Clock, DATABASE_COUNT_MAX, Db, Handle, INLINE_BYTES_MAX};
+use cellar_storage::{Clock, DATABASE_COUNT_MAX, Db, Handle, INLINE_BYTES_MAX, StoreError};
 
-use crate::model::{Key, Sighting, Version, Violation};
+use crate::model::{Key, Sighting, Version, Violation, ensure};
 use crate::reads::read;
 
 /// Keys of one step of a scan.
@@ -16,30 +17,62 @@ const SCAN_COUNT: usize = 4_000;
 /// Bytes of a page of a large value: fixed by the format's first version.
 const PAGE_BYTES: usize = 16 << 10;
 
-/// Reads everything: what is listed, and what is `known`.
+/// How a store is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    /// What is listed is read too, not only what is known.
+    pub(crate) lists: bool,
+    /// Something is rotten: the store may say of a key that it is damaged.
+    pub(crate) may_be_damaged: bool,
+}
+
+/// Reads everything: what is `known`, and what is listed.
 pub(crate) async fn observe(
     handle: &Handle,
     clock: &SimClock,
     known: Vec<Key>,
+    view: View,
 ) -> Result<BTreeMap<Key, Sighting>, Violation> {
     let mut keys: BTreeSet<Key> = known.into_iter().collect();
-    for db in (0..DATABASE_COUNT_MAX as u8).map(Db) {
-        keys.extend(list(handle, db).await?);
+    if view.lists {
+        for db in (0..DATABASE_COUNT_MAX as u8).map(Db) {
+            keys.extend(list(handle, db).await?);
+        }
     }
     let mut sightings = BTreeMap::new();
     for key in keys {
         let start_ms = clock.unix_ms();
-        let found = read(handle, &key).await;
-        let found = found.map_err(|error| Violation(format!("{key:?} cannot be read: {error}")))?;
-        sightings.insert(
-            key,
-            Sighting {
-                found,
-                ms: (start_ms, clock.unix_ms()),
-            },
-        );
+        let (found, damage) = match read(handle, &key).await {
+            Ok(found) => (found, None),
+            Err(error @ (StoreError::Corrupt { .. } | StoreError::MissingPage { .. }))
+                if view.may_be_damaged =>
+            {
+                (None, Some(error))
+            }
+            Err(error) => return Err(Violation(format!("{key:?} cannot be read: {error}"))),
+        };
+        let ms = (start_ms, clock.unix_ms());
+        sightings.insert(key, Sighting { found, ms, damage });
     }
+    check_sizes(handle, &sightings)?;
     Ok(sightings)
+}
+
+/// A database has at least the keys that were found in it, and a store that says how many it has
+/// in all does not leave any out.
+fn check_sizes(handle: &Handle, sightings: &BTreeMap<Key, Sighting>) -> Result<(), Violation> {
+    for db in (0..DATABASE_COUNT_MAX as u8).map(Db) {
+        let of_db = sightings.range((db, Bytes::new())..);
+        let of_db = of_db.take_while(|((of, _), _)| *of == db);
+        let found = of_db
+            .filter(|(_, sighting)| sighting.found.is_some())
+            .count();
+        let size = handle.dbsize(db);
+        ensure(size >= found as u64, || {
+            format!("{db:?} has {size} keys by its size, and {found} were read")
+        })?;
+    }
+    Ok(())
 }
 
 async fn list(handle: &Handle, db: Db) -> Result<Vec<Key>, Violation> {

@@ -97,12 +97,19 @@ struct Pending {
     action: Action,
     extent: Extent,
     effect: Option<Effect>,
+    /// When, in monotonic microseconds; 0 without a clock.
+    due_us: u64,
 }
 
 impl Pending {
     fn end(self) {
-        let result = self.perform(&mut self.core.state.lock());
         let operation = self.action.operation();
+        let result = {
+            let mut state = self.core.state.lock();
+            let result = self.perform(&mut state);
+            state.note(operation, self.extent, (self.due_us, result.is_ok()));
+            result
+        };
         self.core
             .counters
             .count(operation, self.extent.bytes, result.is_ok());
@@ -216,20 +223,23 @@ impl SimChannel {
             };
             (effect, latency_us)
         };
+        let clock = self.timing.as_ref().map(|(clock, _)| clock);
+        let due_us = clock.map_or(0, |clock| clock.monotonic_us() + latency_us);
         let pending = Pending {
             core: Rc::clone(&self.core),
             slot,
             action,
             extent,
             effect,
+            due_us,
         };
-        match &self.timing {
+        match clock {
             None => pending.end(),
-            Some((clock, _)) => {
+            Some(clock) => {
                 let number = NEXT_ALARM.fetch_add(1, Ordering::Relaxed);
                 PENDING.with_borrow_mut(|all| all.insert(number, pending));
                 let alarm = Waker::from(Arc::new(Alarm { number }));
-                clock.wake_at(clock.monotonic_us() + latency_us, alarm);
+                clock.wake_at(due_us, alarm);
             }
         }
         io

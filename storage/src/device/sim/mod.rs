@@ -89,6 +89,8 @@ struct SimState {
     taken: BTreeSet<u64>,
     room_bytes: u64,
     crashed: bool,
+    /// Of all operations that ended, and when.
+    digest: u64,
 }
 
 impl SimState {
@@ -102,7 +104,16 @@ impl SimState {
             taken: BTreeSet::new(),
             room_bytes,
             crashed: false,
+            digest: 0,
         }
+    }
+
+    /// Takes an operation's end into the digest.
+    fn note(&mut self, operation: Operation, extent: Extent, (now_us, is_ok): (u64, bool)) {
+        let what = operation as u64 ^ u64::from(is_ok) << 8 ^ now_us << 16;
+        let where_to = extent.offset.rotate_left(32) ^ extent.bytes;
+        let mixed = SimRandom::new(self.digest ^ what).next_u64();
+        self.digest = SimRandom::new(mixed ^ where_to).next_u64();
     }
 
     /// Takes the room that `extent` needs; `false` when there is not enough.
@@ -112,11 +123,18 @@ impl SimState {
             .filter(|piece| !self.taken.contains(piece))
             .collect();
         let taken = (self.taken.len() + missing.len()) as u64;
-        let fits = taken * ROOM_BYTES <= self.room_bytes;
+        let fits = missing.is_empty() || taken * ROOM_BYTES <= self.room_bytes;
         if fits {
             self.taken.extend(missing);
         }
         fits
+    }
+
+    /// The writes that began and did not end.
+    fn in_flight(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.writing
+            .values()
+            .map(|(offset, bytes)| (*offset, &bytes[..]))
     }
 
     fn give_room(&mut self, extent: Extent) {
@@ -193,6 +211,24 @@ impl SimDevice {
         self.state.lock().room_bytes = bytes;
     }
 
+    /// What reads as `bytes` bytes at `offset`, both whole blocks.
+    pub fn content(&self, offset: u64, bytes: usize) -> Vec<u8> {
+        let mut content = vec![0; bytes];
+        self.state.lock().media.read(offset, &mut content);
+        content
+    }
+
+    /// Where the blocks lie, in bytes from the start, that hold anything but zeros durably.
+    pub fn held(&self) -> Vec<u64> {
+        self.state.lock().media.held()
+    }
+
+    /// A number that differs, in all likelihood, between runs in which any operation differed, in
+    /// its kind, place, outcome or time.
+    pub fn digest(&self) -> u64 {
+        self.state.lock().digest
+    }
+
     /// The power goes: this device ends every operation with [`DeviceError::Closed`] from now on,
     /// and the returned one holds what survived. What was durable did; of the rest each block holds
     /// any version since, by `seed`. Planned failures and the room's limit are gone.
@@ -200,13 +236,26 @@ impl SimDevice {
         let mut random = SimRandom::new(seed);
         let mut state = self.state.lock();
         state.crashed = true;
-        let writing = state
-            .writing
-            .values()
-            .map(|(offset, bytes)| (*offset, &bytes[..]));
-        let media = state.media.crash(writing, &mut random);
+        let media = state.media.crash(state.in_flight(), &mut random);
+        self.left(&state, media, &mut random)
+    }
+
+    /// A crash as [`SimDevice::crash`], at which the drive also put one block that was written and
+    /// not durable where another such block belongs. `None`: there are no two.
+    pub fn crash_misdirected(&self, seed: u64) -> Option<Arc<Self>> {
+        let mut random = SimRandom::new(seed);
+        let mut state = self.state.lock();
+        let mut media = state.media.crash(state.in_flight(), &mut random);
+        let did = media.misdirect(&state.media, &mut random);
+        state.crashed |= did;
+        did.then(|| self.left(&state, media, &mut random))
+    }
+
+    /// The device that is found after a crash.
+    fn left(&self, before: &SimState, media: Media, random: &mut SimRandom) -> Arc<Self> {
         let mut after = SimState::new(media, u64::MAX, random.next_u64());
-        after.taken.clone_from(&state.taken);
+        after.taken.clone_from(&before.taken);
+        after.digest = before.digest;
         let sizes = (self.geometry.block_bytes, self.geometry.capacity_bytes);
         Self::new(&self.geometry.name, sizes, self.timing.clone(), after)
     }

@@ -1,0 +1,124 @@
+//! Counterexamples that runs found, each as short as it can be told. Owns a store on one device and
+//! the steps that lead to it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use cellar_storage::clock::SimClock;
+use cellar_storage::device::Operation;
+use cellar_storage::device::sim::{Effect, Fault, Latency, SimDevice, SimExecutor};
+use cellar_storage::format::RESERVED_BYTES;
+use cellar_storage::units::Extent;
+use cellar_storage::{
+    Clock, Db, Device, Encoding, Handle, SEGMENT_BYTES_MIN, Store, StoreError, StoreOptions,
+    WriteBatch,
+};
+
+const DB: Db = Db(0);
+/// Of values that take a good part of a record's bound.
+const VALUE_BYTES: usize = 30_000;
+/// How long a flush takes: longer than any write.
+const FLUSH_US: u64 = 2_000;
+/// Values that fill more than the unit in which the log goes out by itself.
+const FILLING_COUNT: u64 = 12;
+/// "Input/output error".
+const EIO: i32 = 5;
+
+fn blank() -> (SimClock, Arc<SimDevice>) {
+    let clock = SimClock::new(1_700_000_000_000);
+    let bytes = RESERVED_BYTES + 16 * u64::from(SEGMENT_BYTES_MIN);
+    let latency = Latency {
+        flush_us: FLUSH_US..FLUSH_US + 1,
+        ..Latency::default()
+    };
+    let device = SimDevice::timed(512, bytes, 1, clock.clone(), latency);
+    (clock, device)
+}
+
+/// Runs `steps` on a store that is opened on the device, with its upkeep beside it.
+fn with_store<T, F: Future<Output = T>>(
+    (clock, device): &(SimClock, Arc<SimDevice>),
+    steps: impl FnOnce(Handle) -> F,
+) -> T {
+    let mut executor = SimExecutor::new(clock.clone(), 1);
+    let devices = vec![Arc::clone(device) as Arc<dyn Device>];
+    let options = StoreOptions {
+        segment_bytes: SEGMENT_BYTES_MIN,
+        ..StoreOptions::default()
+    };
+    let store = Store::open(options, devices, Arc::new(clock.clone()), [7; 32]);
+    let store = executor.block_on(store).expect("it opens");
+    let handle = store.attach(0).expect("its first worker");
+    executor
+        .spawner()
+        .spawn(Store::run_background(handle.clone()));
+    executor.block_on(steps(handle))
+}
+
+async fn set(handle: &Handle, number: u64) -> Result<(), StoreError> {
+    let (key, value) = (number.to_string(), vec![number as u8; VALUE_BYTES]);
+    let mut batch = WriteBatch::new();
+    batch.set(DB, key, value, Encoding::Raw, None);
+    handle.commit(batch).await.map(|_| ())
+}
+
+/// The next writes that touch `extent` fail, or any one where there is none.
+fn fail_write(device: &SimDevice, extent: Option<Extent>) {
+    device.inject(Fault {
+        operation: Operation::Write,
+        extent,
+        skip: 0,
+        times: 1,
+        effect: Effect::Errno(EIO),
+    });
+}
+
+/// A flush was under way when a write failed, and ended well: the round that it belonged to must
+/// not end after the store began to refuse writes.
+#[test]
+fn nothing_becomes_durable_after_a_write_failed() {
+    let device = blank();
+    let after = with_store(&device, async |handle| {
+        // Some of it goes out at once, so that the round needs a flush.
+        for number in 0..FILLING_COUNT {
+            set(&handle, number).await.expect("there is room");
+        }
+        let (before, target) = (handle.durable_lsn(), handle.published_lsn());
+        let waiting = handle.wait_durable(target);
+        let failing = async {
+            device.0.sleep(FLUSH_US / 2).await;
+            fail_write(&device.1, None);
+            for number in 0..FILLING_COUNT {
+                set(&handle, number).await.expect("no write has ended yet");
+            }
+        };
+        let (waited, ()) = tokio::join!(waiting, failing);
+        assert!(matches!(waited, Err(StoreError::Latched)), "{waited:?}");
+        device.0.sleep(10 * FLUSH_US).await;
+        assert!(matches!(set(&handle, 0).await, Err(StoreError::Latched)));
+        (before, handle.durable_lsn())
+    });
+    assert_eq!(after.0, after.1);
+}
+
+/// What a closing cannot say durably it must not leave unsaid.
+#[test]
+fn a_closing_that_cannot_mark_the_store_says_so() {
+    let device = blank();
+    with_store(&device, async |handle| {
+        set(&handle, 0).await.expect("there is room");
+        let superblocks = Extent {
+            offset: 0,
+            bytes: RESERVED_BYTES,
+        };
+        fail_write(&device.1, Some(superblocks));
+        let closed = handle.store().close(&handle).await;
+        assert!(matches!(closed, Err(StoreError::Latched)), "{closed:?}");
+        assert!(handle.store().stats().latched);
+    });
+    let after = (device.0.clone(), device.1.crash(1));
+    with_store(&after, async |handle| {
+        let found = handle.get(DB, b"0").await.expect("it was durable");
+        assert_eq!(found.map(|value| value.len()), Some(VALUE_BYTES as u64));
+    });
+}
