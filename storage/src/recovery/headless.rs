@@ -43,9 +43,7 @@ pub(super) async fn judge(
         && !was_durable(&footer)
     {
         // To the next start it would look like an old one.
-        survey
-            .unborn
-            .push(life_of(media, ruling, footer, Standing::Doubtful));
+        survey.unborn.push(life_of(media, ruling, footer));
         return Ok(());
     }
     let footer = lost.footer;
@@ -82,26 +80,8 @@ pub(super) async fn judge(
     Ok(())
 }
 
-/// The life that a footer tells of.
-fn life_of(media: &Media<'_>, ruling: &Superblock, footer: Footer, standing: Standing) -> Life {
-    let is_hot = footer.stream == Stream::Hot;
-    let header = SegmentHeader {
-        durable_lsn: footer.durable_lsn,
-        // Whatever lies behind the footer's end was void, if anything did.
-        cut_lsn: is_hot.then_some(footer.end_lsn),
-        ..header_of(media, ruling, footer.generation, footer.stream)
-    };
-    Life {
-        header,
-        footer: Some(footer),
-        is_footer_lost: false,
-        standing,
-    }
-}
-
 /// Enters a sealed segment, whose footer tells its life.
 fn enter_sealed(media: &Media<'_>, ruling: &Superblock, survey: &mut Survey, footer: Footer) {
-    let segment = footer.generation.segment;
     let (standing, what) = if is_proven(survey, &footer) {
         let what = "it does not verify; it is made anew from the footer";
         (Standing::Rebuilt, what)
@@ -109,8 +89,11 @@ fn enter_sealed(media: &Media<'_>, ruling: &Superblock, survey: &mut Survey, foo
         let what = "it does not verify; the segment's keys answer with errors until written anew";
         (Standing::Doubtful, what)
     };
-    media.report(segment, (Part::Header, 0), what);
-    let life = life_of(media, ruling, footer, standing);
+    media.report(footer.generation.segment, (Part::Header, 0), what);
+    let life = Life {
+        standing,
+        ..life_of(media, ruling, footer)
+    };
     survey.note(media, &life.header);
     survey.end = survey.end.max(footer.end_lsn);
     survey.lives.push(life);
@@ -125,6 +108,23 @@ fn is_proven(survey: &Survey, footer: &Footer) -> bool {
         life.standing == Standing::Sure && life.opening() <= footer.generation.opening_lsn
     };
     footer.stream == Stream::Hot && survey.lives.iter().any(is_older)
+}
+
+/// The life that a footer tells of.
+fn life_of(media: &Media<'_>, ruling: &Superblock, footer: Footer) -> Life {
+    let header = header_of(media, ruling, footer.generation, footer.stream);
+    let is_hot = footer.stream == Stream::Hot;
+    Life {
+        header: SegmentHeader {
+            durable_lsn: footer.durable_lsn,
+            // Whatever lies behind the footer's end was void, if anything did.
+            cut_lsn: is_hot.then_some(footer.end_lsn),
+            ..header
+        },
+        footer: Some(footer),
+        is_footer_lost: false,
+        standing: Standing::Doubtful,
+    }
 }
 
 fn header_of(

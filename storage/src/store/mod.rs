@@ -440,11 +440,6 @@ impl Store {
         u64::from(self.segment_bytes()) / 2
     }
 
-    /// Whether a write or flush failed, so that writes are refused.
-    pub fn is_latched(&self) -> bool {
-        self.log().is_latched()
-    }
-
     /// Everything below survives any crash.
     pub fn durable_lsn(&self) -> Lsn {
         self.log().durable_lsn()
