@@ -10,7 +10,7 @@ use cellar_storage::clock::SimClock;
 use cellar_storage::device::Operation;
 use cellar_storage::device::sim::{Effect, Fault, SimDevice, SimExecutor, SimRandom};
 use cellar_storage::{
-    Clock, Db, Device, Encoding, Handle, ScrubRunning, ScrubState, Store, StoreError, StoreOptions,
+    Db, Device, Encoding, Handle, ScrubRunning, ScrubState, Store, StoreError, StoreOptions,
     WriteBatch,
 };
 
@@ -122,7 +122,7 @@ fn a_device_that_refuses_writes_latches_the_store_and_reads_go_on() {
             let mut number = written;
             while set(handle, number).await.is_ok() {
                 number += 1;
-                if number % 16 == 0 {
+                if number.is_multiple_of(16) {
                     pause(handle).await;
                 }
             }
@@ -258,7 +258,7 @@ fn the_scrub_keeps_no_cleaner_waiting() {
         handle.store().start_scrub().unwrap();
         for number in 0..30_000 {
             set(handle, number % 2_000).await.unwrap();
-            if number % 1_000 == 0 {
+            if number.is_multiple_of(1_000) {
                 pause(handle).await;
             }
         }

@@ -64,7 +64,7 @@ pub async fn run(
         drop(std::fs::remove_file(path));
     }
     stop_clients(&shared).await;
-    let ended = close_store(&shared, mode, &workers).await;
+    let ended = close_store(mode, &shared, &workers).await;
     housekeeping.abort();
     hearing.abort();
     Ok(ended)
@@ -84,10 +84,11 @@ async fn stop_clients(shared: &Shared) {
     }
 }
 
-async fn close_store(shared: &Shared, mode: ShutdownMode, workers: &[mpsc::Sender<Mail>]) -> Ended {
+async fn close_store(mode: ShutdownMode, shared: &Shared, workers: &[mpsc::Sender<Mail>]) -> Ended {
     if mode == ShutdownMode::Nosave {
-        // after a failed write even what was promised may be lost
-        return if shared.is_latched() {
+        // Nobody wants what is not durable yet; what a failed write may have cost is another matter.
+        let is_latched = shared.store().is_some_and(|store| store.is_latched());
+        return if is_latched {
             Ended::Unclean
         } else {
             Ended::Clean

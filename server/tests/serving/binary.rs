@@ -180,7 +180,10 @@ fn a_store_is_checked_and_repaired_while_nobody_serves_it() {
     let (code, text) = check_store(path, &[]);
     assert!(code == 0 && text.contains("clean"), "{code} {text}");
 
-    rot(&path.join("cellar-data/store.cellar"), b"needle-in-the-store");
+    rot(
+        &path.join("cellar-data/store.cellar"),
+        b"needle-in-the-store",
+    );
     let (child, _) = start(path, &[]);
     let mut client = connect(path);
     let reply = client.run("get bad").text();

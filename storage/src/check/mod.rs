@@ -14,24 +14,26 @@ mod overlay;
 mod repair;
 mod report;
 
-use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use cellar_index::{Entry, Identity, VALUE_TYPE_PAGE};
 
 use crate::check::overlay::Overlay;
 use crate::clock::Clock;
+use crate::damage::{Loss, Part};
 use crate::device::Device;
 use crate::error::{OpenError, StoreError};
-use crate::format::{PageKey, RootValue, Stream};
+use crate::format::{PageKey, Record, RootValue, Stream, class_bytes};
 use crate::handle::Handle;
 use crate::options::StoreOptions;
 use crate::paged::page_identity;
 use crate::place;
+use crate::read::read_range;
 use crate::segment::State;
 use crate::store::{Store, Wanted};
-use crate::units::SegmentNumber;
+use crate::units::{Extent, SegmentNumber};
 use crate::worker::Worker;
 
 pub(crate) use inspection::{Inspection, Scope, Tally};
@@ -107,7 +109,7 @@ async fn examine(
         });
     }
     enter(&mut report, &sum);
-    report.keys_out_of_reach = count_lost_keys(worker).await;
+    report.keys_out_of_reach = name_lost_keys(worker).await?;
     see_roots(worker, &mut report).await?;
     report.damaged = store.damage().count();
     report.damage = store.damage().last();
@@ -210,14 +212,42 @@ async fn lost_entries(worker: &Worker) -> Vec<(Identity, Entry)> {
     entries(worker, leads_nowhere).await
 }
 
-async fn count_lost_keys(worker: &Worker) -> u64 {
-    let lost = lost_entries(worker).await;
-    let keys: HashSet<_> = lost
-        .iter()
-        .filter(|(_, entry)| entry.value_type != VALUE_TYPE_PAGE)
-        .map(|(identity, _)| *identity)
-        .collect();
-    keys.len() as u64
+/// Reports the keys that lead into segments without a header: how many there are.
+async fn name_lost_keys(worker: &Rc<Worker>) -> Result<u64, StoreError> {
+    let store = worker.store();
+    let mut count = 0;
+    for (identity, entry) in lost_entries(worker).await {
+        if entry.value_type == VALUE_TYPE_PAGE {
+            continue;
+        }
+        count += 1;
+        let (segment, offset) = store.split(place::of(&entry));
+        let loss = name_of(worker, identity, &entry).await?;
+        let extent = Extent {
+            offset: u64::from(offset),
+            bytes: u64::from(class_bytes(entry.length_class)),
+        };
+        // The error is for those who want the value.
+        drop(store.corrupt(segment, (Part::Record, extent), loss));
+    }
+    Ok(count)
+}
+
+/// The name of a key, by its record, or its hash where that does not verify.
+async fn name_of(
+    worker: &Rc<Worker>,
+    identity: Identity,
+    entry: &Entry,
+) -> Result<Loss, StoreError> {
+    let store = worker.store();
+    let (segment, offset) = store.split(place::of(entry));
+    let bytes = class_bytes(entry.length_class).min(store.segment_bytes() - offset);
+    let bytes = read_range(worker, segment, u64::from(offset), bytes as usize).await?;
+    let seed = store.segments().get(segment).seed().at(offset);
+    Ok(match Record::decode(&bytes, seed) {
+        Ok(record) => Loss::Key(Bytes::copy_from_slice(record.key)),
+        Err(_) => Loss::Hash(identity.to_bytes()),
+    })
 }
 
 /// Looks for the pages of every large value.

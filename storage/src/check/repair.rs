@@ -13,7 +13,7 @@ use std::sync::Arc;
 use cellar_index::{Identity, VALUE_TYPE_PAGE};
 
 use crate::check::{
-    CheckError, Inspection, PER_TURN, Scope, entries, is_broken, lost_entries, open,
+    CheckError, Inspection, PER_TURN, Scope, entries, is_broken, lost_entries, name_of, open,
     sealed_segments,
 };
 use crate::cleaner;
@@ -168,8 +168,8 @@ impl Mending<'_> {
         let lost = lost_entries(&self.worker).await;
         for (identity, entry) in &lost {
             if entry.value_type != VALUE_TYPE_PAGE {
-                self.remove(*identity, Loss::Hash(identity.to_bytes()))
-                    .await?;
+                let name = name_of(&self.worker, *identity, entry).await?;
+                self.remove(*identity, name).await?;
             }
         }
         if lost

@@ -64,20 +64,7 @@ pub(super) async fn judge(
             standing: Standing::Rebuilt,
         });
     } else if let Some(footer) = footer.filter(|footer| footer.generation.epoch <= ruling.epoch) {
-        let what = "it does not verify; the segment's keys answer with errors until written anew";
-        media.report(segment, (Part::Header, 0), what);
-        let header = SegmentHeader {
-            durable_lsn: footer.durable_lsn,
-            ..header_of(media, ruling, footer.generation, footer.stream)
-        };
-        survey.note(media, &header);
-        survey.end = survey.end.max(footer.end_lsn);
-        survey.lives.push(Life {
-            header,
-            footer: Some(footer),
-            is_footer_lost: false,
-            standing: Standing::Doubtful,
-        });
+        enter_sealed(media, ruling, survey, footer);
     } else {
         survey.enter_damaged(
             media,
@@ -86,6 +73,45 @@ pub(super) async fn judge(
         );
     }
     Ok(())
+}
+
+/// Enters a sealed segment, whose footer tells its life.
+fn enter_sealed(media: &Media<'_>, ruling: &Superblock, survey: &mut Survey, footer: Footer) {
+    let segment = footer.generation.segment;
+    let (standing, what) = if is_proven(survey, &footer) {
+        let what = "it does not verify; it is made anew from the footer";
+        (Standing::Rebuilt, what)
+    } else {
+        let what = "it does not verify; the segment's keys answer with errors until written anew";
+        (Standing::Doubtful, what)
+    };
+    media.report(segment, (Part::Header, 0), what);
+    let is_hot = footer.stream == Stream::Hot;
+    let header = SegmentHeader {
+        durable_lsn: footer.durable_lsn,
+        // Whatever lies behind the footer's end was void, if anything did.
+        cut_lsn: is_hot.then_some(footer.end_lsn),
+        ..header_of(media, ruling, footer.generation, footer.stream)
+    };
+    survey.note(media, &header);
+    survey.end = survey.end.max(footer.end_lsn);
+    survey.lives.push(Life {
+        header,
+        footer: Some(footer),
+        is_footer_lost: false,
+        standing,
+    });
+}
+
+/// Whether every value of a sealed hot segment that comes out newest is live, even if the segment
+/// was freed since: when another segment in use was opened no later. A value that is not live was
+/// removed by a tombstone with a higher LSN than its own, and no tombstone is dropped while a
+/// segment is in use that was opened before it: so it is there, and wins.
+fn is_proven(survey: &Survey, footer: &Footer) -> bool {
+    let is_older = |life: &Life| {
+        life.standing == Standing::Sure && life.opening() <= footer.generation.opening_lsn
+    };
+    footer.stream == Stream::Hot && survey.lives.iter().any(is_older)
 }
 
 fn header_of(

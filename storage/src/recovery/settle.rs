@@ -122,7 +122,10 @@ impl Settler<'_> {
     /// Does what was judged: whether the segment stays in use.
     async fn carry_out(&self, life: &mut Life, verdict: Verdict) -> Result<bool, OpenError> {
         match verdict {
-            Verdict::Settled => return Ok(true),
+            Verdict::Settled if life.standing == Standing::Rebuilt => {
+                self.write_header(life, life.header).await?;
+            }
+            Verdict::Settled => {}
             Verdict::Free => {
                 self.free(life).await?;
                 return Ok(false);

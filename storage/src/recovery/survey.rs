@@ -36,7 +36,7 @@ pub(super) struct Life {
 pub(super) enum Standing {
     /// It verifies.
     Sure,
-    /// It was lost, and follows from the records: it is to be written anew.
+    /// It was lost, and follows from the records or the footer: it is to be written anew.
     Rebuilt,
     /// It was lost, and the footer tells what it was, but not whether the segment was freed since.
     /// What its records made of other segments' records holds in either case. Its own values may

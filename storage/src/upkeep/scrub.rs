@@ -148,6 +148,10 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
             () = store.closing().notified() => {}
         }
     }
+    if store.scrub().is_running() {
+        let now_ms = store.clock().unix_ms();
+        store.scrub().end(ScrubState::Stopped, now_ms);
+    }
 }
 
 async fn scrub_all(worker: &Rc<Worker>) -> ScrubState {

@@ -25,7 +25,7 @@ mod world;
 use std::collections::BTreeSet;
 
 use cellar_storage::device::sim::SimRandom;
-use places::{Place, What, places};
+use places::{KindName, Place, What, places};
 use world::{Ending, World};
 
 /// Flips of the test command: about fifteen seconds in the test profile.
@@ -90,12 +90,39 @@ fn a_flipped_bit_of_a_store_that_was_cut_off_is_never_served() {
 }
 
 #[test]
+fn a_store_without_damage_is_clean_however_it_ended() {
+    for ending in [Ending::Close, Ending::CutOff] {
+        let world = World::new(ending);
+        let report = mend::checked(&world.copy());
+        assert!(report.is_clean(), "{report:?}");
+        assert_eq!(report.was_clean, ending == Ending::Close);
+        assert!(report.segments_hot > 5 && report.segments_cold > 0 && report.keys > 30);
+        assert!(report.tombstones > 3 && report.batches > 3 && report.large_values == 2);
+        assert!(report.live_records > 40 && report.live_bytes > 300_000);
+    }
+}
+
+#[test]
+fn a_repair_may_be_cut_off_anywhere() {
+    let world = World::new(Ending::Close);
+    let places = places(&world.devices);
+    for what in [
+        What::Hot(KindName::Put),
+        What::Header,
+        What::Cold(KindName::Page),
+    ] {
+        let place = places.iter().rfind(|place| place.what == what).unwrap();
+        mend::check_cut_off_repairs(&world, place, place.bytes - 1);
+    }
+}
+
+#[test]
 fn without_any_superblock_the_store_is_refused() {
     let world = World::new(Ending::Close);
     let devices = world.copy();
     for offset in cellar_storage::format::SUPERBLOCK_OFFSETS {
         devices[1].rot(offset + 60, 4);
     }
-    let refused = world.open(&devices).err().unwrap().to_string();
+    let refused = world::open(&devices).err().unwrap().to_string();
     assert!(refused.contains("superblock"), "{refused}");
 }

@@ -10,7 +10,7 @@ use cellar_storage::device::sim::{SimDevice, SimExecutor};
 use cellar_storage::{Device, Loss};
 
 use crate::places::{Place, What};
-use crate::world::{NOW_MS, World, get, is_last};
+use crate::world::{NOW_MS, World, get, is_last, open};
 
 fn devices(of: &[Arc<SimDevice>]) -> Vec<Arc<dyn Device>> {
     of.iter()
@@ -40,16 +40,46 @@ pub(crate) fn checked(of: &[Arc<SimDevice>]) -> Report {
 fn repaired(of: &[Arc<SimDevice>]) -> Vec<Loss> {
     let clock = SimClock::new(NOW_MS);
     let mut executor = SimExecutor::new(clock.clone(), 1);
-    let mut lost = Vec::new();
+    let mut given_up = Vec::new();
     let mut tell = |step: &Step| match step {
-        Step::Remove(loss) => lost.push(loss.clone()),
+        Step::Remove(loss) => given_up.push(loss.clone()),
         Step::Leave { .. } => panic!("{step:?}"),
         Step::Start | Step::Empty { .. } | Step::GiveUp { .. } | Step::Close => {}
     };
     executor
         .block_on(repair(devices(of), Arc::new(clock), &mut tell))
         .unwrap();
-    lost
+    given_up
+}
+
+/// Repairs for so many steps; then the power goes. True: it came to its end before.
+fn repaired_for(of: &[Arc<SimDevice>], steps: u64, told: &mut Vec<Loss>) -> bool {
+    let clock = SimClock::new(NOW_MS);
+    let mut executor = SimExecutor::new(clock.clone(), 1);
+    let mut tell = |step: &Step| {
+        if let Step::Remove(loss) = step {
+            told.push(loss.clone());
+        }
+    };
+    let repair = repair(devices(of), Arc::new(clock), &mut tell);
+    executor.block_on_for(repair, steps).is_some()
+}
+
+/// A repair is cut off at a step, and begun again, until none is cut off any more.
+pub(crate) fn check_cut_off_repairs(world: &World, place: &Place, at: u64) {
+    for step in 1.. {
+        let mut copies = world.copy();
+        copies[place.device].rot(place.offset + at, 1);
+        let mut told = Vec::new();
+        let ended = repaired_for(&copies, step * step, &mut told);
+        copies = copies.iter().map(|device| device.crash(step)).collect();
+        told.extend(repaired(&copies));
+        world.check_repaired(&copies, &told);
+        if ended {
+            assert!(step > 3, "it has steps to be cut off at");
+            return;
+        }
+    }
 }
 
 impl World {
@@ -65,10 +95,15 @@ impl World {
             return;
         }
         let lost = repaired(&copies);
+        self.check_repaired(&copies, &lost);
+    }
+
+    /// A repaired store is clean, and holds all but what was given up by name.
+    fn check_repaired(&self, copies: &[Arc<SimDevice>], lost: &[Loss]) {
         let copies: Vec<_> = copies.iter().map(|device| device.crash(1)).collect();
         let after = checked(&copies);
         assert!(after.is_clean() && after.was_clean, "{after:?}");
-        let mut opened = self.open(&copies).unwrap();
+        let mut opened = open(&copies).unwrap();
         let handle = opened.handle.clone();
         let missing: BTreeSet<Bytes> = opened.executor.block_on(async {
             let mut missing = BTreeSet::new();

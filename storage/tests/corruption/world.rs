@@ -75,6 +75,22 @@ pub(crate) struct Opened {
     pub(crate) handle: Handle,
 }
 
+/// Opens what is on these devices.
+pub(crate) fn open(devices: &[Arc<SimDevice>]) -> Result<Opened, OpenError> {
+    let clock = SimClock::new(NOW_MS);
+    let mut executor = SimExecutor::new(clock.clone(), 1);
+    let devices = devices.iter().map(|d| Arc::clone(d) as Arc<dyn Device>);
+    let options = StoreOptions {
+        segment_bytes: SEGMENT_BYTES,
+        value_cache_bytes: 0,
+        ..StoreOptions::default()
+    };
+    let opening = Store::open(options, devices.collect(), Arc::new(clock), [7; 32]);
+    let store = executor.block_on(opening)?;
+    let handle = store.attach(0).unwrap();
+    Ok(Opened { executor, handle })
+}
+
 impl World {
     pub(crate) fn new(ending: Ending) -> Self {
         let device = |seed| SimDevice::instant(4096, DEVICE_BYTES, seed);
@@ -91,7 +107,7 @@ impl World {
 
     /// Lives one life of the store.
     fn live(&mut self, ending: Ending, script: impl AsyncFnOnce(&mut Life)) {
-        let mut opened = self.open(&self.devices).unwrap();
+        let mut opened = open(&self.devices).unwrap();
         let spawner = opened.executor.spawner();
         spawner.spawn(Store::run_background(opened.handle.clone()));
         let mut life = Life {
@@ -120,26 +136,11 @@ impl World {
         self.devices.iter().map(|device| device.crash(1)).collect()
     }
 
-    pub(crate) fn open(&self, devices: &[Arc<SimDevice>]) -> Result<Opened, OpenError> {
-        let clock = SimClock::new(NOW_MS);
-        let mut executor = SimExecutor::new(clock.clone(), 1);
-        let devices = devices.iter().map(|d| Arc::clone(d) as Arc<dyn Device>);
-        let options = StoreOptions {
-            segment_bytes: SEGMENT_BYTES,
-            value_cache_bytes: 0,
-            ..StoreOptions::default()
-        };
-        let opening = Store::open(options, devices.collect(), Arc::new(clock), [7; 32]);
-        let store = executor.block_on(opening)?;
-        let handle = store.attach(0).unwrap();
-        Ok(Opened { executor, handle })
-    }
-
     /// Flips a bit of a copy, opens it and judges every answer.
     pub(crate) fn flip(&self, place: &Place, at: u64, mask: u8) -> Outcomes {
         let devices = self.copy();
         devices[place.device].rot(place.offset + at, mask);
-        let mut opened = self.open(&devices).unwrap();
+        let mut opened = open(&devices).unwrap();
         let mut outcomes = Outcomes::default();
         let handle = opened.handle.clone();
         let is_young =
@@ -174,7 +175,7 @@ impl World {
         if !damaged.is_empty() {
             outcomes.mended += mend(&mut opened, &damaged);
             drop(opened);
-            self.check_mended(&devices, &damaged);
+            check_mended(&devices, &damaged);
         }
         outcomes
     }
@@ -183,18 +184,18 @@ impl World {
     pub(crate) fn is_young(&self, place: &Place) -> bool {
         self.ending == Ending::CutOff && place.lsn.is_some_and(|lsn| lsn >= self.told_lsn)
     }
+}
 
-    /// What was written anew or removed stays so.
-    fn check_mended(&self, devices: &[Arc<SimDevice>], damaged: &[(&Key, &Option<Bytes>)]) {
-        let copies: Vec<_> = devices.iter().map(|device| device.crash(1)).collect();
-        let mut opened = self.open(&copies).unwrap();
-        let handle = opened.handle.clone();
-        opened.executor.block_on(async {
-            for (key, expected) in damaged {
-                assert_eq!(get(&handle, key).await.unwrap().as_ref(), expected.as_ref());
-            }
-        });
-    }
+/// What was written anew or removed stays so.
+fn check_mended(devices: &[Arc<SimDevice>], damaged: &[(&Key, &Option<Bytes>)]) {
+    let copies: Vec<_> = devices.iter().map(|device| device.crash(1)).collect();
+    let mut opened = open(&copies).unwrap();
+    let handle = opened.handle.clone();
+    opened.executor.block_on(async {
+        for (key, expected) in damaged {
+            assert_eq!(get(&handle, key).await.unwrap().as_ref(), expected.as_ref());
+        }
+    });
 }
 
 /// Removes what should not be there, and sets what should, over the damage.

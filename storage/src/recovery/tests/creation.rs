@@ -290,6 +290,37 @@ fn a_lost_header_of_a_segment_that_was_being_filled_is_made_anew() {
 }
 
 #[test]
+fn a_lost_header_of_a_sealed_segment_is_made_anew_beside_an_older_one() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let next = bench.hot(0, start).put("a", "1").put("b", "1").seal(start);
+    let third = bench.hot(1, next).put("b", "2").put("c", "2").seal(next);
+    bench
+        .hot(2, third)
+        .put("d", "3")
+        .remove("c")
+        .durable(third)
+        .write();
+    bench.rot(1, 33);
+    let recovered = bench.open();
+    assert_eq!(recovered.damage.count(), 1);
+    for (key, value) in [("a", "1"), ("b", "2"), ("d", "3")] {
+        assert_eq!(
+            bench.value(&recovered, key).as_deref(),
+            Some(value),
+            "{key}"
+        );
+    }
+    assert_eq!(bench.value(&recovered, "c"), None);
+    let life = recovered.segments.get(SegmentNumber::new(1));
+    assert_eq!(
+        (life.state(), bench.header(1).cut_lsn),
+        (State::Sealed, Some(third))
+    );
+    assert_eq!(bench.open().damage.count(), 0);
+}
+
+#[test]
 fn what_follows_a_break_in_a_cold_segment_counts_once_it_was_durable() {
     let mut bench = Bench::new();
     let start = bench.start();
