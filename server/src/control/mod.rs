@@ -86,9 +86,8 @@ async fn stop_clients(shared: &Shared) {
 
 async fn close_store(mode: ShutdownMode, shared: &Shared, workers: &[mpsc::Sender<Mail>]) -> Ended {
     if mode == ShutdownMode::Nosave {
-        // Nobody wants what is not durable yet; what a failed write may have cost is another matter.
-        let is_latched = shared.store().is_some_and(|store| store.is_latched());
-        return if is_latched {
+        // after a failed write even what was promised may be lost
+        return if shared.is_latched() {
             Ended::Unclean
         } else {
             Ended::Clean
