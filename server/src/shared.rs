@@ -156,7 +156,7 @@ impl Shared {
 
     /// Whether a write or flush failed, so that nothing is promised any more.
     pub fn is_latched(&self) -> bool {
-        self.store_stats().latched
+        self.store().is_some_and(|store| store.is_latched())
     }
 
     /// Notes how much memory is used; returns the most that ever was.
