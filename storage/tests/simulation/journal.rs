@@ -28,7 +28,7 @@ impl Line {
         match self {
             Self::Begins(name) => name
                 .bytes()
-                .fold(1, |mark, byte| mark * 31 + u64::from(byte)),
+                .fold(1, |mark: u64, byte| mark.wrapping_mul(31) + u64::from(byte)),
             Self::Ends(is_ok) => 2 + u64::from(*is_ok),
             Self::Commits(lsn, _) | Self::Flushes(lsn, _) | Self::Swaps(lsn, ..) => lsn.get() << 4,
         }
