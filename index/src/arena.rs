@@ -5,13 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
-
-use parking_lot::Mutex;
 
 use crate::budget::Budget;
 use crate::memory::{Memory, PIECE_BYTES};
 use crate::piece::Piece;
+use crate::sync::{AtomicU64, Mutex, Ordering, fence};
 
 /// Orders of runs: up to 2^31 blocks.
 const ORDERS: usize = 32;

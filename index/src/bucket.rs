@@ -16,13 +16,12 @@
 //! A link up to the number of slots says how many are filled; a larger one says that all are, and
 //! names the next node. (Nodes 0 to 7 are never overflow nodes.)
 
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use smallvec::SmallVec;
 
 use crate::entry::{ENTRY_WORDS, MIXED_WORD, Packed};
 use crate::identity::Identity;
 use crate::memory::Memory;
+use crate::sync::{AtomicU32, Ordering};
 
 pub(crate) const BUCKET_WORDS: usize = 32;
 pub(crate) const NODE_WORDS: usize = 16;

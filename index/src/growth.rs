@@ -3,10 +3,9 @@
 //! Owns when a step is due and how it runs. Must never wait: a step that finds a bucket busy is
 //! left to a later operation. At most one thread at a time steps a region.
 
-use std::sync::atomic::Ordering;
-
 use crate::bucket::{Chain, Entries, NODE_SLOTS, Nodes};
 use crate::region::{BUCKETS_MAX, Place, Region, State, TierSlot, parent_of};
+use crate::sync::Ordering;
 use crate::table::{Index, IndexFull};
 
 /// Entries for every ten buckets above which a region grows: six slots a bucket, filled to
@@ -95,7 +94,7 @@ impl Index {
     }
 
     /// Adds a bucket.
-    fn grow(&self, region: &Region) -> Result<(), IndexFull> {
+    pub(crate) fn grow(&self, region: &Region) -> Result<(), IndexFull> {
         let state = State::from_word(region.state.load(Ordering::Relaxed));
         let place = Place::of(state.buckets(), self.shape);
         self.make_room(region, place)?;
@@ -148,7 +147,7 @@ impl Index {
     }
 
     /// Takes a region's last bucket away.
-    fn shrink(&self, region: &Region) {
+    pub(crate) fn shrink(&self, region: &Region) {
         let state = State::from_word(region.state.load(Ordering::Relaxed));
         let bucket = state.buckets() - 1;
         let place = Place::of(bucket, self.shape);

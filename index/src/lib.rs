@@ -31,11 +31,20 @@ mod growth;
 mod guard;
 mod identity;
 mod lock;
+#[cfg_attr(loom, path = "memory_loom.rs")]
 mod memory;
 mod piece;
 mod region;
 mod scan;
+#[cfg(not(loom))]
+mod sync;
+#[cfg(loom)]
+#[path = "sync_loom.rs"]
+pub mod sync;
 mod table;
+
+#[cfg(all(test, loom))]
+mod loom_tests;
 
 pub use accounting::IndexBytes;
 pub use entry::{

@@ -9,13 +9,14 @@
 //! else, so the word of a bucket is a lock word in each of its lives.
 //! Bits 1-31: the sequence number, one more after every critical section that changed an entry.
 
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use crate::sync::{AtomicU32, Ordering, fence, spin_loop, yield_now};
 
 const OPEN: u32 = 1;
 const SEQUENCE_STEP: u32 = 2;
 
-/// Turns that a waiter spins before it lets the operating system run somebody else.
-const SPIN_TURNS_MAX: u32 = 100;
+/// Turns that a waiter spins before it lets the operating system run somebody else. To loom each
+/// turn is another order to try, and none of them is shorter.
+const SPIN_TURNS_MAX: u32 = if cfg!(loom) { 1 } else { 100 };
 
 /// Waits a little longer each time, without end but never without yielding.
 #[derive(Default)]
@@ -29,11 +30,11 @@ impl Patience {
     pub(crate) fn turn(&mut self) -> bool {
         self.turns += 1;
         if self.turns < SPIN_TURNS_MAX {
-            std::hint::spin_loop();
+            spin_loop();
             return false;
         }
         self.turns = 0;
-        std::thread::yield_now();
+        yield_now();
         true
     }
 }

@@ -12,19 +12,20 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
-/// The granule in which memory is taken from and given back to the system: one huge page.
-pub(crate) const PIECE_BYTES: usize = 2 << 20;
+/// The granule in which memory is taken from and given back to the system: one huge page. Less under
+/// Miri, which takes a minute to clear one.
+pub(crate) const PIECE_BYTES: usize = if cfg!(miri) { 32 << 10 } else { 2 << 20 };
 
 /// Blocks reserved for an arena: 256 GiB of addresses for buckets of 128 bytes, some 13 billion
 /// keys. Addresses cost no memory until touched.
 #[cfg(not(miri))]
 const BLOCKS_MAX: u32 = 1 << 31;
-/// Miri allocates what is reserved: 8 MiB for buckets of 128 bytes.
+/// Miri allocates what is reserved: 1 MiB for buckets of 128 bytes.
 #[cfg(miri)]
-const BLOCKS_MAX: u32 = 1 << 16;
+const BLOCKS_MAX: u32 = 1 << 13;
 
 /// The least reservation worth starting with where the address space is limited.
-const BLOCKS_MIN: u32 = 1 << 16;
+const BLOCKS_MIN: u32 = if cfg!(miri) { BLOCKS_MAX } else { 1 << 16 };
 
 /// `2^n` blocks of `WORDS` 32-bit words, all zero at first.
 pub(crate) struct Memory<const WORDS: usize> {

@@ -4,14 +4,13 @@
 //! whether a run's buddy is free. Must never write to the first word of a free block: in the
 //! buckets' arena it is a lock that a late thread may still be looking at.
 
-use std::sync::atomic::Ordering;
-
 use crate::memory::{Memory, PIECE_BYTES};
+use crate::sync::Ordering;
 
 /// Ends a list.
 const NONE: u32 = u32::MAX;
-/// Orders of runs within a piece: 2^15 blocks of 64 bytes fill it.
-const PIECE_ORDERS: usize = 15;
+/// Orders of runs within a piece: 2^15 blocks of 64 bytes fill it (under loom, 2^5).
+const PIECE_ORDERS: usize = (PIECE_BYTES / 64).ilog2() as usize;
 /// Words of a free run's first block that link it; word 0 stays untouched.
 const NEXT: usize = 2;
 const PREVIOUS: usize = 3;

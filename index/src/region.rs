@@ -10,10 +10,9 @@
 //! buckets from number `c * 2^(t-1)` on, in `c` chunks of equal size. So the unused part of the
 //! last chunk is at most one `c`-th of the region.
 
-use std::sync::atomic::{AtomicU32, AtomicU64};
-
 use crate::bucket::NODE_WORDS;
 use crate::identity::{PARTITION_BITS, PARTITION_COUNT};
+use crate::sync::{AtomicU32, AtomicU64};
 
 /// Tiers whose node the header names itself.
 const TIERS_INLINE: usize = 13;
@@ -47,13 +46,14 @@ pub(crate) struct Region {
     pub(crate) hand: AtomicU32,
 }
 
+#[cfg(not(loom))]
 const _: () = assert!(std::mem::offset_of!(Region, entries) == 64);
 
 impl Region {
     pub(crate) fn new() -> Self {
         Self {
             state: AtomicU64::new(0),
-            tiers: [const { AtomicU32::new(0) }; TIERS_INLINE],
+            tiers: std::array::from_fn(|_| AtomicU32::new(0)),
             beyond: AtomicU32::new(0),
             entries: AtomicU64::new(0),
             stepping: AtomicU32::new(0),
@@ -76,7 +76,11 @@ impl Shape {
     /// fits into a core's second-level cache, and many chunks, since they reach the end of a
     /// chunk at the same time.
     pub(crate) const EVEN: Self = Self {
-        partition_bits: 8,
+        partition_bits: if cfg!(any(miri, loom)) {
+            PARTITION_BITS - 1
+        } else {
+            8
+        },
         chunk_bits: 6,
     };
     /// For partitions of any size, up to one that holds everything: each is its own region.

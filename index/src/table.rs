@@ -3,7 +3,6 @@
 //! Owns the arenas and the regions. Must never write to shared memory on a lookup.
 
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use crate::accounting::Usage;
 use crate::arena::Arena;
@@ -14,6 +13,7 @@ use crate::entry::{Entry, Packed, REFERENCED};
 use crate::identity::Identity;
 use crate::lock::{Lock, Opened, Patience};
 use crate::region::{Place, Region, Shape, State, TierSlot};
+use crate::sync::{AtomicU32, Ordering, fence};
 
 /// The DRAM hash table from identity to [`Entry`], shared by all threads.
 pub struct Index {
@@ -102,6 +102,11 @@ impl Index {
     /// Changes the bound (0 = none). Nothing that is there is given up.
     pub fn set_bytes_max(&self, bytes_max: u64) {
         self.budget.set_bytes_max(bytes_max);
+    }
+
+    /// The bound in force, in bytes; 0 = none.
+    pub fn bytes_max(&self) -> u64 {
+        self.budget.bytes_max()
     }
 
     /// The entry of `id`. Waits while a writer holds its bucket; writes nothing.

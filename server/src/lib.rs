@@ -11,6 +11,7 @@
 //! and is one coroutine there. What several workers share is in [`shared::Shared`].
 
 pub mod banner;
+pub mod check;
 pub mod client;
 pub mod command;
 pub mod commands;

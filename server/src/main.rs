@@ -6,18 +6,25 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use cellar_server::banner::banner;
+use cellar_server::check::{self, Verdict};
 use cellar_server::config::{self, Loaded, Task};
 use cellar_server::control::Ended;
 use cellar_server::listener::Listeners;
 use cellar_server::log;
 use cellar_server::shutdown::ShutdownMode;
-use cellar_server::start::Server;
+use cellar_server::start::{Server, StartError};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// The store is damaged.
+const DAMAGED: ExitCode = ExitCode::FAILURE;
+/// The store cannot be checked.
+const CANNOT_CHECK: u8 = 2;
+
 fn main() -> ExitCode {
     let matches = config::command().get_matches();
+    let is_check = matches.subcommand_name() == Some(config::CHECK_COMMAND);
     match config::load(&matches)
         .map_err(|error| error.to_string())
         .and_then(run)
@@ -26,7 +33,11 @@ fn main() -> ExitCode {
         Err(complaint) => {
             // with standard error closed there is nobody to tell
             drop(writeln!(io::stderr(), "cellar: {complaint}"));
-            ExitCode::FAILURE
+            if is_check {
+                CANNOT_CHECK.into()
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }
@@ -35,6 +46,13 @@ fn run((task, loaded): (Task, Loaded)) -> Result<ExitCode, String> {
     match task {
         Task::PrintConfig => print(&config::annotated_file(&loaded.config)),
         Task::CheckConfig => print("the configuration can be used\n"),
+        Task::CheckStore(wanted) => {
+            let verdict = check::run(&loaded.config, wanted, &mut io::stdout(), &mut io::stderr())?;
+            Ok(match verdict {
+                Verdict::Clean => ExitCode::SUCCESS,
+                Verdict::Damaged => DAMAGED,
+            })
+        }
         Task::Serve => serve(loaded),
     }
 }
@@ -51,13 +69,19 @@ fn serve(loaded: Loaded) -> Result<ExitCode, String> {
     let text = banner(&loaded.config, &listeners);
     let (level, log_thread) = log::start(&loaded.config.log)
         .map_err(|cause| format!("log.logfile: {}: {cause}", loaded.config.log.logfile))?;
+    let place = loaded.place_of("devices");
     let server = Server::start(loaded, listeners).map_err(|error| error.to_string())?;
     server.shared().set_log_level_handle(level);
     if let Err(error) = server.wait_ready() {
         server.stop(ShutdownMode::Nosave);
         server.wait();
         log_thread.finish();
-        return Err(error.to_string());
+        return Err(match error {
+            StartError::Store(complaint) => format!("{place}: {complaint}"),
+            StartError::Thread(_) | StartError::Random(_) | StartError::Stopped => {
+                error.to_string()
+            }
+        });
     }
     print(&text)?;
     tracing::info!("ready to accept connections");

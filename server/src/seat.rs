@@ -6,11 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use cellar_storage::{Clock, Store, StoreOptions};
+use cellar_storage::device::uring::OpenMode;
+use cellar_storage::{Clock, EvictionPolicy, Store, StoreOptions};
 use tokio::sync::mpsc;
 
 use crate::client::Client;
-use crate::config::{AppendFsync, Config};
+use crate::config::{AppendFsync, Config, MemoryPolicy};
 use crate::connection::{Connection, Socket};
 use crate::control::{Accepted, Mail};
 use crate::shared::Shared;
@@ -150,9 +151,12 @@ async fn open_store(
         appendfsync: level(config.storage.appendfsync),
         memory_bytes_max: config.memory.maxmemory.get(),
         value_cache_bytes: config.memory.value_cache.get(),
+        recovery_threads: shared.worker_count(),
+        eviction_policy: policy(config.memory.maxmemory_policy),
         progress: Arc::clone(shared.progress()),
+        ..StoreOptions::default()
     };
-    let devices = devices::open(config, &clock).map_err(StartError::Store)?;
+    let devices = devices::open(config, OpenMode::Create, &clock).map_err(StartError::Store)?;
     let store = Store::open(options, devices, clock, seed).await;
     store.map_err(|error| StartError::Store(error.to_string()))
 }
@@ -163,6 +167,20 @@ pub fn level(level: AppendFsync) -> cellar_storage::AppendFsync {
         AppendFsync::Always => cellar_storage::AppendFsync::Always,
         AppendFsync::Everysec => cellar_storage::AppendFsync::Everysec,
         AppendFsync::No => cellar_storage::AppendFsync::No,
+    }
+}
+
+/// The store's name of a policy.
+pub fn policy(policy: MemoryPolicy) -> EvictionPolicy {
+    match policy {
+        MemoryPolicy::VolatileLru => EvictionPolicy::VolatileLru,
+        MemoryPolicy::VolatileLfu => EvictionPolicy::VolatileLfu,
+        MemoryPolicy::VolatileRandom => EvictionPolicy::VolatileRandom,
+        MemoryPolicy::VolatileTtl => EvictionPolicy::VolatileTtl,
+        MemoryPolicy::AllKeysLru => EvictionPolicy::AllKeysLru,
+        MemoryPolicy::AllKeysLfu => EvictionPolicy::AllKeysLfu,
+        MemoryPolicy::AllKeysRandom => EvictionPolicy::AllKeysRandom,
+        MemoryPolicy::NoEviction => EvictionPolicy::NoEviction,
     }
 }
 

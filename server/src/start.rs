@@ -163,7 +163,7 @@ fn spawn_worker(seat: Seat) -> std::io::Result<JoinHandle<()>> {
         })
 }
 
-fn runtime() -> std::io::Result<LocalRuntime> {
+pub(crate) fn runtime() -> std::io::Result<LocalRuntime> {
     Builder::new_current_thread()
         .enable_all()
         .event_interval(EVENT_INTERVAL)

@@ -121,6 +121,12 @@ impl ColdLog {
         self.segments.get(open.segment).set_sealed_lsn(lsn);
     }
 
+    /// What the open segment has left for records and their entries, in bytes; 0 when none is open.
+    pub(crate) fn room_bytes(&self) -> u32 {
+        let open = self.state.lock().open;
+        open.map_or(0, |open| self.images[open.image].room_bytes())
+    }
+
     /// Whether a segment is open, sealed in its image or not.
     pub(crate) fn is_open(&self) -> bool {
         self.state.lock().open.is_some()

@@ -105,6 +105,11 @@ impl Databases {
         DbRef::unpack(self.slots[usize::from(db.0)].load(Ordering::Acquire))
     }
 
+    /// The map in force.
+    pub(crate) fn map(&self) -> DatabaseMap {
+        self.handles.lock().map
+    }
+
     /// What all database numbers mean now.
     pub(crate) fn resolve_all(&self) -> [DbRef; DATABASE_COUNT_MAX] {
         std::array::from_fn(|n| DbRef::unpack(self.slots[n].load(Ordering::Acquire)))

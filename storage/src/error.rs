@@ -73,6 +73,9 @@ pub enum OpenError {
     /// No device was named.
     #[error("a store needs at least one device")]
     NoDevice,
+    /// The devices are blank, and none may be created.
+    #[error("the devices hold no store")]
+    NoStore,
     /// The device is too small for its segments.
     #[error(
         "{device}: {bytes} bytes hold {segments} segments of {segment_bytes} bytes, at least \
@@ -122,6 +125,12 @@ pub enum OpenError {
     /// The system has no memory for the index.
     #[error("there is no memory for the index: the store has more keys than fit")]
     NoMemory,
+    /// The system has no thread for the loading of the index.
+    #[error("no thread could be started to load the index: {cause}")]
+    Thread {
+        /// What the system said.
+        cause: std::io::Error,
+    },
     /// The device failed.
     #[error(transparent)]
     Device(#[from] DeviceError),

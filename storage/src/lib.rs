@@ -7,6 +7,7 @@
 //!   read     lookup (pins) -> write buffer? cache? -> Fetch  \       v
 //!                                                 \           Index    Device (Channel a worker)
 //!   clean    victim -> live records -> ColdLog --- relocate --^        ^
+//!   evict    victim or hand -> keys not worth keeping -> tombstones, as any removal
 //!   recover  superblocks -> young records -> summaries -> Index -------+
 //! ```
 //!
@@ -17,12 +18,15 @@
 //! Owns everything on the device. Must never know a socket, RESP or a command.
 
 mod cache;
+pub mod check;
 mod cleaner;
 pub mod clock;
 mod cold;
+mod damage;
 mod database;
 pub mod device;
 mod error;
+mod evict;
 mod expiry;
 pub mod format;
 mod handle;
@@ -36,25 +40,30 @@ mod recovery;
 mod segment;
 mod stats;
 mod store;
+mod sync;
 pub mod units;
 mod upkeep;
 mod value;
 mod worker;
 mod write;
 
+pub use cleaner::rule as cleaning;
 pub use clock::{Clock, SystemClock};
+pub use damage::{Damage, Loss, Part};
 pub use database::Db;
 pub use device::Device;
 pub use error::{OpenError, StoreError};
+pub use evict::EvictionPolicy;
 pub use handle::{Handle, KeyLocks};
 pub use options::{
-    AppendFsync, DATABASE_COUNT_MAX, INLINE_BYTES_MAX, KEY_BYTES_MAX, SEGMENT_BYTES_DEFAULT,
-    SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, StoreOptions, VALUE_BYTES_MAX,
+    AppendFsync, DATABASE_COUNT_MAX, INLINE_BYTES_MAX, KEY_BYTES_MAX, SCRUB_BYTES_PER_S_DEFAULT,
+    SEGMENT_BYTES_DEFAULT, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, StoreOptions, VALUE_BYTES_MAX,
 };
 pub use read::Read;
 pub use recovery::Progress;
 pub use stats::StoreStats;
 pub use store::Store;
 pub use units::Lsn;
+pub use upkeep::{ScrubRunning, ScrubState, ScrubStatus};
 pub use value::{Encoding, Lookup, Peek, Snapshot, ValueType};
 pub use write::{Attempt, Outcome, WriteBatch};

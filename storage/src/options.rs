@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::evict::EvictionPolicy;
 use crate::recovery::Progress;
 
 /// When a write counts as acknowledged, in Redis's words.
@@ -42,6 +43,13 @@ pub struct StoreOptions {
     pub memory_bytes_max: u64,
     /// Bound on the value cache in bytes.
     pub value_cache_bytes: u64,
+    /// Threads that load the index when the store is opened; 1: that of the caller. No more are
+    /// made than serve later, so that a start takes what the store may take.
+    pub recovery_threads: usize,
+    /// What happens at start when devices or memory are full.
+    pub eviction_policy: EvictionPolicy,
+    /// Bytes of the devices that the scrub reads in a second.
+    pub scrub_bytes_per_s: u64,
     /// Where opening tells how far it is.
     pub progress: Arc<Progress>,
 }
@@ -54,6 +62,9 @@ impl Default for StoreOptions {
             appendfsync: AppendFsync::default(),
             memory_bytes_max: 0,
             value_cache_bytes: 256 << 20,
+            recovery_threads: 1,
+            eviction_policy: EvictionPolicy::default(),
+            scrub_bytes_per_s: SCRUB_BYTES_PER_S_DEFAULT,
             progress: Arc::default(),
         }
     }
@@ -65,6 +76,8 @@ pub const SEGMENT_BYTES_DEFAULT: u32 = 8 << 20;
 pub const SEGMENT_BYTES_MIN: u32 = 1 << 20;
 /// Offsets in a segment and summary slots stay within their bits.
 pub const SEGMENT_BYTES_MAX: u32 = 64 << 20;
+/// 32 MiB in a second: a terabyte in nine hours, and a hundredth of what a drive gives.
+pub const SCRUB_BYTES_PER_S_DEFAULT: u64 = 32 << 20;
 /// Databases that a client can select.
 pub const DATABASE_COUNT_MAX: usize = crate::format::DATABASE_COUNT;
 /// Longest key: it shares a record of 64 KiB with its value.

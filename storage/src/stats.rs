@@ -50,6 +50,9 @@ pub struct StoreStats {
     pub expired_keys: u64,
     pub expired_active: u64,
     pub evicted_keys: u64,
+    pub evicted_keys_for_space: u64,
+    pub evicted_keys_for_memory: u64,
+    /// Damaged places that were met since the start, each once; recovery's are among them.
     pub corrupt_records: u64,
     pub latched: bool,
     pub latch_reason: Option<String>,
@@ -93,7 +96,8 @@ pub(crate) struct Counters {
     pub(crate) cleaner_freed_bytes: Counter,
     pub(crate) expired_keys: Counter,
     pub(crate) expired_active: Counter,
-    pub(crate) corrupt_records: Counter,
+    pub(crate) evicted_for_space: Counter,
+    pub(crate) evicted_for_memory: Counter,
     /// Facts of the last start, not reset.
     pub(crate) recovery_ms: Counter,
     pub(crate) recovery_read_bytes: Counter,
@@ -114,7 +118,8 @@ impl Counters {
             cleaner_freed_bytes,
             expired_keys,
             expired_active,
-            corrupt_records: _,
+            evicted_for_space,
+            evicted_for_memory,
             recovery_ms: _,
             recovery_read_bytes: _,
             recovery_records: _,
@@ -131,6 +136,8 @@ impl Counters {
             cleaner_freed_bytes,
             expired_keys,
             expired_active,
+            evicted_for_space,
+            evicted_for_memory,
         ] {
             counter.set(0);
         }

@@ -30,6 +30,8 @@ pub(crate) struct Worker {
     channels: Vec<Rc<dyn Channel>>,
     reads: RefCell<ReadMap>,
     random: Cell<u64>,
+    /// Uses of keys that the eviction policy's sketch was not told of yet.
+    uses: Cell<u32>,
 }
 
 impl Worker {
@@ -45,6 +47,7 @@ impl Worker {
             number,
             channels,
             reads: RefCell::default(),
+            uses: Cell::new(0),
         })
     }
 
@@ -62,6 +65,10 @@ impl Worker {
 
     pub(crate) fn reads(&self) -> &RefCell<ReadMap> {
         &self.reads
+    }
+
+    pub(crate) fn uses(&self) -> &Cell<u32> {
+        &self.uses
     }
 
     /// The next pseudo-random number: `splitmix64` (Steele, Lea, Flood 2014), seeded from outside.

@@ -1,11 +1,11 @@
 //! From a request to its command, and whether that may run now.
 //!
 //! Owns the order of the checks, which is Redis's: the name, the number of arguments, the
-//! password, whether the store is loading.
+//! password, whether the store is loading, whether it takes writes.
 
 use std::fmt::Write;
 
-use cellar_storage::Lsn;
+use cellar_storage::{Lsn, StoreError};
 
 use super::{CommandEntry, CommandError, Cx, Flag, Handler, find};
 use crate::resp::Args;
@@ -44,7 +44,23 @@ pub fn admit(cx: &Cx, entry: &'static CommandEntry, args: &Args) -> Result<(), C
     if cx.store.attached().is_none() && !entry.spec.flags.has(Flag::Loading) {
         return Err(CommandError::Loading);
     }
-    Ok(())
+    admit_write(cx, entry)
+}
+
+/// Whether the store takes the command's writes: a refused command stores nothing of its arguments.
+fn admit_write(cx: &Cx, entry: &CommandEntry) -> Result<(), CommandError> {
+    let flags = entry.spec.flags;
+    if !flags.has(Flag::Write) {
+        return Ok(());
+    }
+    let store = cx.store.store();
+    match store.admit_command(flags.has(Flag::DenyOom)) {
+        Err(StoreError::Latched) => {
+            let reason = store.latch_reason().unwrap_or_default();
+            Err(CommandError::Latched(reason))
+        }
+        outcome => outcome.map_err(CommandError::from),
+    }
 }
 
 /// Where the log must be durable up to before a reply may show what the command did or saw.

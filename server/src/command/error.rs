@@ -45,6 +45,12 @@ pub enum CommandError {
     /// The store is not open yet.
     #[error("LOADING Redis is loading the dataset in memory")]
     Loading,
+    /// A write or flush failed earlier; what it was.
+    #[error("MISCONF Errors writing to the AOF file: {0}. {LATCHED_ADVICE}")]
+    Latched(String),
+    /// What was written may be lost: making it durable failed.
+    #[error("MISCONF {UNKNOWN_OUTCOME}")]
+    UnknownOutcome,
     /// The store refused or failed.
     #[error("{}", store_error_text(.0))]
     Store(#[from] StoreError),
@@ -68,10 +74,13 @@ impl CommandError {
 /// The error reply that a failure of the store becomes.
 fn store_error_text(error: &StoreError) -> String {
     match error {
-        StoreError::OutOfSpace | StoreError::OutOfMemory => {
-            "OOM command not allowed when used memory > 'maxmemory'.".into()
+        StoreError::OutOfSpace => {
+            "OOM command not allowed when the device is full. See INFO device.".into()
         }
-        StoreError::Latched => LATCHED_TEXT.into(),
+        StoreError::OutOfMemory => "OOM command not allowed when used memory > 'maxmemory'.".into(),
+        StoreError::Latched => {
+            format!("MISCONF Errors writing to the AOF file: a write failed. {LATCHED_ADVICE}")
+        }
         StoreError::KeyTooLong { bytes, bytes_max } => {
             format!("ERR key of {bytes} bytes exceeds the maximum of {bytes_max} bytes")
         }
@@ -90,7 +99,11 @@ fn store_error_text(error: &StoreError) -> String {
     }
 }
 
-/// What a write gets after a failed write or flush.
-pub(super) const LATCHED_TEXT: &str = "MISCONF A write to the device failed: writes are refused until \
-                                the server is restarted, reads go on. See INFO persistence and \
-                                the log.";
+/// What to do after a failed write or flush.
+const LATCHED_ADVICE: &str =
+    "Writes are refused until the server is restarted, reads go on. See INFO persistence.";
+
+/// What is said of writes that may be lost.
+const UNKNOWN_OUTCOME: &str = "Errors writing to the AOF file: making the write durable failed, \
+                               its outcome is unknown. Writes are refused until the server is \
+                               restarted, reads go on. See INFO persistence.";

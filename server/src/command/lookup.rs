@@ -12,9 +12,6 @@ use super::table::GROUPS;
 /// seldom meets another name.
 const SLOT_COUNT: usize = 1024;
 
-/// A name longer than this is no command's.
-const NAME_BYTES_MAX: usize = 32;
-
 /// A command or subcommand with its number and full name.
 pub struct CommandEntry {
     /// Its row of the table.
@@ -48,9 +45,24 @@ impl CommandEntry {
     }
 }
 
+/// A place of the hash table.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// The first bytes of the name, as [`word`] reads them.
+    word: u64,
+    /// Bytes of the name.
+    length: u8,
+    /// Whether `word` and `length` tell the whole name.
+    is_whole: bool,
+    /// Which entry it is; `EMPTY` for none.
+    index: u16,
+}
+
+const EMPTY: u16 = u16::MAX;
+
 struct Directory {
     entries: Vec<CommandEntry>,
-    slots: Box<[Option<u16>; SLOT_COUNT]>,
+    slots: Box<[Slot; SLOT_COUNT]>,
 }
 
 fn directory() -> &'static Directory {
@@ -72,19 +84,22 @@ pub fn command_count() -> usize {
 
 /// The command with this name, in whatever case.
 pub fn find(name: &[u8]) -> Option<&'static CommandEntry> {
-    if name.len() > NAME_BYTES_MAX {
-        return None;
-    }
     let directory = directory();
-    let mut slot = hash(name);
-    while let Some(index) = directory.slots[slot] {
-        let entry = &directory.entries[usize::from(index)];
-        if entry.spec.name.as_bytes().eq_ignore_ascii_case(name) {
-            return Some(entry);
+    let word = word(name);
+    let mut at = hash(word, name.len());
+    loop {
+        let slot = directory.slots[at];
+        if slot.index == EMPTY {
+            return None;
         }
-        slot = (slot + 1) % SLOT_COUNT;
+        if slot.word == word && usize::from(slot.length) == name.len() {
+            let entry = &directory.entries[usize::from(slot.index)];
+            if slot.is_whole || entry.spec.name.as_bytes().eq_ignore_ascii_case(name) {
+                return Some(entry);
+            }
+        }
+        at = (at + 1) % SLOT_COUNT;
     }
-    None
 }
 
 impl Directory {
@@ -115,30 +130,51 @@ impl Directory {
         Self { entries, slots }
     }
 
-    fn build_slots(entries: &[CommandEntry]) -> Box<[Option<u16>; SLOT_COUNT]> {
+    fn build_slots(entries: &[CommandEntry]) -> Box<[Slot; SLOT_COUNT]> {
         assert!(
             entries.len() * 4 <= SLOT_COUNT,
             "the command table outgrew its hash table"
         );
-        let mut slots = Box::new([None; SLOT_COUNT]);
+        let empty = Slot {
+            word: 0,
+            length: 0,
+            is_whole: false,
+            index: EMPTY,
+        };
+        let mut slots = Box::new([empty; SLOT_COUNT]);
         for (index, entry) in entries.iter().enumerate() {
-            let mut slot = hash(entry.spec.name.as_bytes());
-            while slots[slot].is_some() {
-                slot = (slot + 1) % SLOT_COUNT;
+            let name = entry.spec.name.as_bytes();
+            let word = word(name);
+            let mut at = hash(word, name.len());
+            while slots[at].index != EMPTY {
+                at = (at + 1) % SLOT_COUNT;
             }
-            slots[slot] = Some(index as u16);
+            // the case bit folds other bytes than letters too
+            let is_whole = name.len() <= 8 && name.iter().all(u8::is_ascii_alphabetic);
+            slots[at] = Slot {
+                word,
+                length: name.len() as u8,
+                is_whole,
+                index: index as u16,
+            };
         }
         slots
     }
 }
 
-/// FNV-1a over the bytes without their case bit.
-fn hash(name: &[u8]) -> usize {
-    let mut hash: u32 = 0x811c_9dc5;
-    for byte in name {
-        hash = (hash ^ u32::from(byte | 0x20)).wrapping_mul(0x0100_0193);
+/// The first eight bytes of a name without their case bit.
+fn word(name: &[u8]) -> u64 {
+    let mut word = 0;
+    for byte in &name[..name.len().min(8)] {
+        word = word << 8 | u64::from(byte | 0x20);
     }
-    (hash ^ (hash >> 15)) as usize % SLOT_COUNT
+    word
+}
+
+/// Spreads words over the table: the high bits of a product with a large odd number.
+fn hash(word: u64, length: usize) -> usize {
+    let product = (word ^ length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (product >> (u64::BITS - SLOT_COUNT.ilog2())) as usize
 }
 
 #[cfg(test)]
@@ -158,6 +194,9 @@ mod tests {
         assert_eq!(find(b"PiNg").unwrap().full_name, "ping");
         assert!(find(b"pingg").is_none());
         assert!(find(b"").is_none());
-        assert!(find(&[b'x'; NAME_BYTES_MAX + 1]).is_none());
+        assert!(find(&[b'x'; 300]).is_none());
+        // bytes that differ from a letter in the case bit's place only
+        assert!(find(b"p\x49ng").is_some() && find(b"p\x09ng").is_none());
+        assert!(find(b"bitfield_ro").is_some() && find(b"bitfield\x7fro").is_none());
     }
 }

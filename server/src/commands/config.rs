@@ -13,7 +13,7 @@ use crate::config::{
 };
 use crate::keyspace::is_match;
 use crate::resp::{Args, ReplyBuf};
-use crate::seat::level;
+use crate::seat::{level, policy};
 use crate::shared::Shared;
 
 /// A parameter that CONFIG knows.
@@ -158,6 +158,7 @@ fn apply(shared: &Shared, config: &Config) {
     if let Some(store) = shared.store() {
         store.set_appendfsync(level(config.storage.appendfsync));
         store.set_memory_bytes_max(config.memory.maxmemory.get());
+        store.set_eviction_policy(policy(config.memory.maxmemory_policy));
     }
 }
 

@@ -28,7 +28,7 @@ const LINES: [&str; 14] = [
     "OBJECT <key>: tell how the value is held",
     "PROTOCOL <type>: answer a value of this type",
     "QUICKLIST-PACKED-THRESHOLD <size>: nothing, for compatibility",
-    "SET-ACTIVE-EXPIRE <0|1>: nothing, for compatibility",
+    "SET-ACTIVE-EXPIRE <0|1>: whether expired keys are looked for in the background",
     "SLEEP <seconds>: let this client wait",
     "STRINGMATCH-LEN <len> <pattern>: match so many letters a",
 ];
@@ -46,7 +46,11 @@ pub fn debug(cx: Cx, args: Args) -> Pending {
                 cx.shared.clock.sleep(parse_sleep(seconds)).await;
                 reply.ok();
             }
-            (b"jmap", []) | (b"set-active-expire", [_]) => reply.ok(),
+            (b"jmap", []) => reply.ok(),
+            (b"set-active-expire", [switch]) => {
+                cx.store.store().set_active_expiry(switch != "0");
+                reply.ok();
+            }
             (b"change-repl-id", []) => {
                 cx.shared.identity.change_replication_id();
                 reply.ok();

@@ -53,6 +53,7 @@ pub fn stats(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError
         ("functions.caches", 0),
         ("index.bytes", figures.index_bytes),
         ("cache.bytes", figures.cache_bytes),
+        ("tables.bytes", figures.table_bytes),
         ("overhead.total", figures.overhead_bytes()),
         ("keys.count", keys),
         (

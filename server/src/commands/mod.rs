@@ -11,6 +11,7 @@ pub mod bitfield;
 pub mod bitmap;
 pub mod bitop;
 mod bits;
+pub mod cellar;
 mod chunks;
 pub mod client;
 pub mod client_list;

@@ -9,7 +9,8 @@
 
 use cellar_storage::{Encoding, Snapshot};
 
-use crate::command::{CommandError, Cx};
+use crate::command::{CommandError, Cx, Pending};
+use crate::config::MemoryPolicy;
 use crate::resp::{Args, ReplyBuf};
 
 /// `OBJECT ENCODING key`
@@ -42,38 +43,50 @@ pub fn answer_refcount(
     Ok(())
 }
 
-/// `OBJECT FREQ key`: only one bit is kept of how often a key is used, whatever the policy.
-pub fn answer_freq(
-    _: &Cx,
-    _: &Args,
-    found: Option<Snapshot>,
-    reply: &mut ReplyBuf,
-) -> Result<(), CommandError> {
-    if found.is_some() {
-        return Err(CommandError::other(
-            "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please \
-             note that when switching between policies at runtime LRU and LFU data will take some \
-             time to adjust.",
-        ));
-    }
-    reply.null();
-    Ok(())
+/// `OBJECT FREQ key`: about how often it was used of late, where a policy has that counted. Asking
+/// is no use.
+pub fn freq(cx: Cx, args: Args) -> Pending {
+    Box::pin(async move {
+        let mut reply = cx.reply();
+        if cx.store.peek(cx.db(), &args[2]).await?.is_none() {
+            reply.null();
+            return Ok(reply);
+        }
+        if !counts_uses(&cx) {
+            return Err(CommandError::other(
+                "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please \
+                 note that when switching between policies at runtime LRU and LFU data will take \
+                 some time to adjust.",
+            ));
+        }
+        reply.integer(cx.store.use_count(cx.db(), &args[2]).cast_signed());
+        Ok(reply)
+    })
 }
 
 /// `OBJECT IDLETIME key`: the time of the last use is not kept.
-pub fn answer_idletime(
-    _: &Cx,
-    _: &Args,
-    found: Option<Snapshot>,
-    reply: &mut ReplyBuf,
-) -> Result<(), CommandError> {
-    if found.is_some() {
-        return Err(CommandError::other(
-            "ERR Idle time not tracked: one bit is kept of a key's last use, not its time.",
-        ));
-    }
-    reply.null();
-    Ok(())
+pub fn idletime(cx: Cx, args: Args) -> Pending {
+    Box::pin(async move {
+        let mut reply = cx.reply();
+        if cx.store.peek(cx.db(), &args[2]).await?.is_none() {
+            reply.null();
+            return Ok(reply);
+        }
+        Err(CommandError::other(if counts_uses(&cx) {
+            "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when \
+             switching between policies at runtime LRU and LFU data will take some time to adjust."
+        } else {
+            "ERR Idle time not tracked: one bit is kept of a key's last use, not its time."
+        }))
+    })
+}
+
+fn counts_uses(cx: &Cx) -> bool {
+    let policy = cx
+        .shared
+        .config
+        .read(|config| config.memory.maxmemory_policy);
+    matches!(policy, MemoryPolicy::AllKeysLfu | MemoryPolicy::VolatileLfu)
 }
 
 /// `OBJECT HELP`
@@ -90,7 +103,7 @@ const HELP: [&str; 11] = [
     "ENCODING <key>",
     "    How the value is held: int, embstr or raw.",
     "FREQ <key>",
-    "    An error: how often a key is used is not counted.",
+    "    About how often the key was used of late, from 0 to 15, under an LFU policy.",
     "IDLETIME <key>",
     "    An error: when a key was used last is not kept.",
     "REFCOUNT <key>",

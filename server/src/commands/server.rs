@@ -120,17 +120,33 @@ fn start_round(cx: &Cx) {
 }
 
 /// `SHUTDOWN [NOSAVE | SAVE] [NOW] [FORCE] [ABORT]`
-pub fn shutdown(cx: &Cx, args: &Args, _: &mut ReplyBuf) -> Result<(), CommandError> {
-    let mode = parse_shutdown(args)?;
-    if mode == ShutdownMode::Save && cx.shared.is_latched() {
-        return Err(CommandError::other(
-            "ERR Errors trying to SHUTDOWN. Check logs.",
-        ));
+pub fn shutdown(cx: Cx, args: Args) -> Pending {
+    Box::pin(async move {
+        let mode = parse_shutdown(&args)?;
+        if mode == ShutdownMode::Save && !is_everything_durable(&cx).await {
+            return Err(CommandError::other(
+                "ERR Errors trying to SHUTDOWN. Check logs.",
+            ));
+        }
+        tracing::info!(client = cx.session.id(), "told to stop by SHUTDOWN");
+        // no reply: the connection closes
+        cx.shared.shutdown.ask(mode);
+        Ok(cx.reply())
+    })
+}
+
+/// Whether everything written so far is durable, or can be made so.
+async fn is_everything_durable(cx: &Cx) -> bool {
+    let Some(store) = cx.store.attached() else {
+        return true;
+    };
+    match store.wait_durable(store.published_lsn()).await {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::error!("not stopping: what was acknowledged may be lost: {error}");
+            false
+        }
     }
-    tracing::info!(client = cx.session.id(), "told to stop by SHUTDOWN");
-    // no reply: the connection closes
-    cx.shared.shutdown.ask(mode);
-    Ok(())
 }
 
 fn parse_shutdown(args: &Args) -> Result<ShutdownMode, CommandError> {

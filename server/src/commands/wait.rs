@@ -51,7 +51,10 @@ pub fn waitaof(cx: Cx, args: Args) -> Pending {
         let lsn = cx.store.published_lsn();
         if local_count > 0 {
             let store = cx.store.clone();
-            let durable = async move { store.wait_durable(lsn).await.map_err(CommandError::from) };
+            let durable = async move {
+                let outcome = store.wait_durable(lsn).await;
+                outcome.map_err(|_| CommandError::UnknownOutcome)
+            };
             block(&cx, timeout_ms, durable).await?;
         }
         if replica_count > 0 {
@@ -72,6 +75,9 @@ async fn block(
     event: impl Future<Output = Result<(), CommandError>>,
 ) -> Result<Waited, CommandError> {
     let client = cx.session.client();
+    // whoever unblocked the last command may have come too late for it
+    client.signal().take(Event::UnblockError);
+    client.signal().take(Event::UnblockTimeout);
     client.flags().set(ClientFlag::Blocked, true);
     client.flags().set(ClientFlag::Unblockable, true);
     let mut event = std::pin::pin!(event);

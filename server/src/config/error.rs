@@ -23,7 +23,7 @@ pub enum Origin {
 
 impl Origin {
     /// The option as the user sees it, with its place.
-    fn describe(&self, section: &str, key: &str) -> String {
+    pub(super) fn describe(&self, section: &str, key: &str) -> String {
         match self {
             Self::Default => format!("default of {section}.{key}"),
             Self::File { path, line } => format!("{}:{line}: {section}.{key}", path.display()),

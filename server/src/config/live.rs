@@ -10,6 +10,9 @@ use parking_lot::Mutex;
 
 use super::{AppendFsync, ClientClass, Config, Loaded, OutputLimit};
 
+/// A slow log that begins below this many microseconds is one for short commands too.
+const SHORT_US_MAX: i64 = 1000;
+
 /// The running configuration.
 #[derive(Debug)]
 pub struct LiveConfig {
@@ -155,6 +158,12 @@ impl FastConfig {
     pub fn is_slow(&self, us: u64) -> bool {
         let slow_us = self.slow_us.load(Relaxed);
         slow_us >= 0 && us >= slow_us.unsigned_abs()
+    }
+
+    /// Whether every command's time has to be known by itself: short ones may be slow enough to be
+    /// told of.
+    pub fn measures_each(&self) -> bool {
+        (0..SHORT_US_MAX).contains(&self.slow_us.load(Relaxed))
     }
 
     /// Whether an event of this length enters the latency history.

@@ -72,14 +72,23 @@ impl Loaded {
             })
     }
 
-    fn complain(&self, option: &OptionSpec, complaint: String) -> ConfigError {
-        let origin = self
-            .origins
+    /// Where an option's value comes from, as complaints begin.
+    pub fn place_of(&self, key: &str) -> String {
+        let option = OPTIONS.iter().find(|option| option.name == key);
+        let option = option.expect("the option is in the table");
+        self.origin_of(option).describe(option.section, option.name)
+    }
+
+    fn origin_of(&self, option: &OptionSpec) -> Origin {
+        self.origins
             .get(option.name)
             .cloned()
-            .unwrap_or(Origin::Default);
+            .unwrap_or(Origin::Default)
+    }
+
+    fn complain(&self, option: &OptionSpec, complaint: String) -> ConfigError {
         ConfigError::Value {
-            origin,
+            origin: self.origin_of(option),
             section: option.section,
             key: option.name,
             complaint,
@@ -219,8 +228,10 @@ mod tests {
             "c.toml:2: memory.maxmemory: argument must be a memory value",
         );
         check(
-            "[memory]\nmaxmemory-policy = \"allkeys-lru\"\n",
-            "c.toml:2: memory.maxmemory-policy: 'allkeys-lru' is not available yet: only noeviction is",
+            "[memory]\nmaxmemory-policy = \"lru\"\n",
+            "c.toml:2: memory.maxmemory-policy: argument(s) must be one of the following: \
+             volatile-lru, volatile-lfu, volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, \
+             allkeys-random, noeviction",
         );
         check(
             "[network]\nport = 0\n",

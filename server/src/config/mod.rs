@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 pub use devices::{DeviceConfig, Devices};
 pub use error::{ConfigError, Invalid, Origin};
-pub use flags::{Task, command, load};
+pub use flags::{CHECK_COMMAND, StoreCheck, Task, command, load};
 pub use live::{FastConfig, LiveConfig};
 pub use load::Loaded;
 pub use output_limits::{ClientClass, OutputLimit, OutputLimits};

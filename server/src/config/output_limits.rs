@@ -17,6 +17,13 @@ pub struct OutputLimit {
     pub soft_seconds: u64,
 }
 
+impl OutputLimit {
+    /// Whether there is no bound.
+    pub const fn is_none(self) -> bool {
+        self.hard_bytes == 0 && self.soft_bytes == 0
+    }
+}
+
 /// A class of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientClass {

@@ -142,7 +142,9 @@ sections! {
     memory: Memory {
         /// Bytes that index, caches, buffers and clients may take together; 0 for no bound.
         maxmemory: Size<0, { u64::MAX }> = Size::new(0), "maxmemory", Live;
-        /// What happens to writes when memory or devices are full. "noeviction" refuses them.
+        /// What happens when memory or devices are full: "noeviction" refuses writes; the others
+        /// evict keys, any ("allkeys-lru", "allkeys-lfu", "allkeys-random") or only those with a
+        /// deadline ("volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl").
         maxmemory_policy: MemoryPolicy = MemoryPolicy::NoEviction, "maxmemory-policy", Live;
         /// Bytes of the cache of values read from the devices.
         value_cache: Size<0, { 1 << 44 }> = Size::new(256 << 20), "value-cache", Fixed;
@@ -219,44 +221,24 @@ choice! {
     }
 }
 
-/// What happens to writes when memory or devices are full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemoryPolicy {
-    /// They are refused.
-    NoEviction,
-}
-
-/// Redis's other policies, which are refused by name.
-const EVICTION_POLICIES: [&str; 7] = [
-    "volatile-lru",
-    "volatile-lfu",
-    "volatile-random",
-    "volatile-ttl",
-    "allkeys-lru",
-    "allkeys-lfu",
-    "allkeys-random",
-];
-
-impl Setting for MemoryPolicy {
-    fn text(&self) -> String {
-        match self {
-            Self::NoEviction => "noeviction".into(),
-        }
-    }
-
-    fn toml(&self) -> String {
-        super::value::quote(&self.text())
-    }
-
-    fn set(&mut self, text: &str) -> Result<(), String> {
-        let text = text.to_ascii_lowercase();
-        if text == "noeviction" {
-            *self = Self::NoEviction;
-            return Ok(());
-        }
-        if EVICTION_POLICIES.contains(&text.as_str()) {
-            return Err(format!("'{text}' is not available yet: only noeviction is"));
-        }
-        Err("argument(s) must be one of the following: noeviction".into())
+choice! {
+    /// What happens when memory or devices are full. The names are Redis's, in its order.
+    MemoryPolicy {
+        /// A key with a deadline goes, one that was not used for long.
+        VolatileLru = "volatile-lru",
+        /// A key with a deadline goes, one that is seldom used.
+        VolatileLfu = "volatile-lfu",
+        /// A key with a deadline goes.
+        VolatileRandom = "volatile-random",
+        /// A key with a deadline goes, one whose deadline is near.
+        VolatileTtl = "volatile-ttl",
+        /// A key goes that was not used for long.
+        AllKeysLru = "allkeys-lru",
+        /// A key goes that is seldom used.
+        AllKeysLfu = "allkeys-lfu",
+        /// A key goes.
+        AllKeysRandom = "allkeys-random",
+        /// Writes are refused.
+        NoEviction = "noeviction",
     }
 }

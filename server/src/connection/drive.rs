@@ -4,13 +4,13 @@
 //! Owns that choice.
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::execute::{Account, Running};
+use super::execute::Running;
 use super::replies::Ended;
 use super::{Closed, Connection};
 use crate::client::{ClientFlag, Event};
-use crate::command::Handler;
 
 /// How far a command came.
 enum Progress {
@@ -21,21 +21,6 @@ enum Progress {
 }
 
 impl Connection {
-    /// Starts the waiting form of the request in `args`.
-    pub(super) fn start(&mut self, account: Account) -> Running {
-        let run = match account.entry.spec.handler {
-            Handler::Try(_, run) | Handler::Wait(run) => run,
-            Handler::Now(_) | Handler::Subcommands => unreachable!("these never wait"),
-        };
-        let args = self.args.clone();
-        let future = run(self.cx.clone(), std::mem::take(&mut self.args));
-        Running {
-            future,
-            account,
-            args,
-        }
-    }
-
     /// Drives a command until it ends or its place in the order of all commands is fixed; in the
     /// latter case the commands behind it may start.
     pub(super) async fn drive(&mut self, mut running: Running) -> Result<(), Closed> {
@@ -53,9 +38,12 @@ impl Connection {
             if self.client.flags().has(ClientFlag::Unblockable) {
                 self.poll_blocked(context)?;
             }
+            // what was answered before goes out meanwhile
+            self.write_on(context)?;
             // what is in flight may hold the lock that this command waits for
             self.replies.poll_all(context);
             self.cx.store.end_of_turn();
+            self.poll_started_us = None;
             Poll::Pending
         })
         .await?;
@@ -66,7 +54,7 @@ impl Connection {
                 let lsn = self.required_lsn(running.account.entry, &running.args);
                 self.replies.push(running);
                 self.replies.tail_batch().require(lsn);
-                self.now_us = self.cx.shared.clock.monotonic_us();
+                self.measure();
             }
         }
         Ok(())
@@ -128,9 +116,8 @@ impl Connection {
                 (Err(_), None) => unreachable!("every error has a text"),
             }
         }
-        self.now_us = self.cx.shared.clock.monotonic_us();
         self.args = args;
-        self.settle_account(account, error.as_deref());
+        self.settle_waited(account, error.as_deref());
         self.args.clear();
         if is_oldest {
             self.replies.advance();
@@ -142,23 +129,23 @@ impl Connection {
         // what was answered before must not wait for the pause
         self.flush().await?;
         self.client.flags().set(ClientFlag::Blocked, true);
-        let client = &self.client;
-        let replies = &mut self.replies;
-        let shared = &self.cx.shared;
+        let shared = Arc::clone(&self.cx.shared);
         let mut wait = std::pin::pin!(shared.pause.wait(is_write, &*shared.clock));
         let outcome = poll_fn(|context| {
-            client.signal().register(context.waker());
-            if client.signal().has(Event::Kill) {
+            let signal = self.client.signal();
+            signal.register(context.waker());
+            if signal.has(Event::Kill) {
                 return Poll::Ready(Err(Closed::Killed));
             }
-            if client.signal().has(Event::Stop) {
+            if signal.has(Event::Stop) {
                 return Poll::Ready(Err(Closed::Stopping));
             }
-            let outcome = wait.as_mut().poll(context).map(Ok);
-            if outcome.is_pending() {
-                replies.poll_all(context);
+            if wait.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Ok(()));
             }
-            outcome
+            self.replies.poll_all(context);
+            self.write_on(context)?;
+            Poll::Pending
         })
         .await;
         self.client.flags().set(ClientFlag::Blocked, false);

@@ -1,23 +1,19 @@
-//! Runs one request: finds its command, asks whether it may run, runs it, and keeps the accounts.
+//! Runs one request: finds its command, asks whether it may run, and runs it as far as it goes
+//! without waiting.
 //!
-//! Owns the accounts of a command: statistics, slow log, latency history, MONITOR, and what must
-//! be durable before its reply.
+//! Owns what is left of a command that waits. Its accounts are in `accounts`.
 
 use std::task::{Context, Poll};
 
-use cellar_storage::{Db, Lsn};
+use cellar_storage::Lsn;
 
+use super::accounts::Account;
 use super::{Closed, Connection};
 use crate::command::{
     Attempt, CommandEntry, CommandError, Flag, Handler, Pending, admit, required_lsn, resolve,
-    visible_arguments,
 };
-use crate::latency::Sample;
-use crate::monitor;
 use crate::resp::{Args, ReplyBuf, ReplyMark};
 use crate::session::ReplyMode;
-use crate::slowlog::{SlowEntry, cut_arguments};
-use crate::stats::Metric;
 
 /// A command that waits, with what its account needs.
 pub(super) struct Running {
@@ -49,54 +45,54 @@ impl Running {
 /// What a command came to.
 pub(super) type Outcome = Result<ReplyBuf, CommandError>;
 
-/// How far a request came without waiting.
+/// What a request waits for.
 #[expect(
     clippy::large_enum_variant,
     reason = "moved once; a box would be an allocation more"
 )]
-enum Ran {
-    /// It is answered; where its reply begins.
-    Done(ReplyMark),
-    /// This is left of it.
-    Waits(Running),
-}
-
-/// What is known of a command from its start.
-#[derive(Clone, Copy)]
-pub(super) struct Account {
-    pub(super) entry: &'static CommandEntry,
-    pub(super) started_us: u64,
-    pub(super) db: Db,
-    pub(super) is_answered: bool,
+pub(super) enum Step {
+    /// The end of CLIENT PAUSE; then the command runs.
+    Unpause(&'static CommandEntry),
+    /// The pages of a value in the reply that begins here, to let go of its key's lock.
+    Pin(ReplyMark),
+    /// The command's own end.
+    Drive(Running),
 }
 
 impl Connection {
-    /// Runs the request in `args`.
-    pub(super) async fn execute(&mut self) -> Result<(), Closed> {
-        let Some(entry) = self.choose() else {
-            return Ok(());
-        };
-        let flags = entry.spec.flags;
-        let is_write = flags.has(Flag::Write) || flags.has(Flag::MayReplicate);
-        if self.cx.shared.pause.may_hold(is_write) {
-            self.wait_for_pause_end(is_write).await?;
+    /// Runs the request in `args` as far as it goes without waiting: what it waits for, if
+    /// anything.
+    pub(super) fn execute(&mut self) -> Option<Step> {
+        let entry = self.choose()?;
+        if self.cx.shared.pause.may_hold(is_write(entry)) {
+            return Some(Step::Unpause(entry));
         }
-        let account = self.open_account(entry);
-        match self.run_now(account) {
-            Ran::Done(mark) => {
-                self.pin_values(mark).await;
-                Ok(())
+        self.run_now(entry)
+    }
+
+    /// Sees a request to its end, or to where the commands behind it may start.
+    pub(super) async fn go_on(&mut self, mut step: Step) -> Result<(), Closed> {
+        loop {
+            match step {
+                Step::Unpause(entry) => {
+                    self.wait_for_pause_end(is_write(entry)).await?;
+                    match self.run_now(entry) {
+                        Some(next) => step = next,
+                        None => return Ok(()),
+                    }
+                }
+                Step::Pin(mark) => {
+                    self.pin_values(mark).await;
+                    return Ok(());
+                }
+                Step::Drive(running) => return self.drive(running).await,
             }
-            Ran::Waits(running) => self.drive(running).await,
         }
     }
 
     /// Lets large values of the reply that was just encoded go of their keys' locks.
     async fn pin_values(&mut self, mark: ReplyMark) {
         let reply = &mut self.replies.tail_batch().reply;
-        if reply.is_pinned() {
-            return;
-        }
         if let Err(error) = reply.pin_values().await {
             let text = CommandError::from(error).to_string();
             reply.truncate(mark);
@@ -122,24 +118,17 @@ impl Connection {
         Some(entry)
     }
 
-    fn open_account(&mut self, entry: &'static CommandEntry) -> Account {
+    /// Runs a command as far as it goes without waiting.
+    fn run_now(&mut self, entry: &'static CommandEntry) -> Option<Step> {
         self.cx.next_command();
         self.client.note_command(entry, self.now_us);
-        let mode = self.cx.session.reply_mode();
-        let is_answered = matches!(mode, ReplyMode::On | ReplyMode::SkipNext);
-        Account {
-            entry,
-            started_us: self.now_us,
-            db: self.cx.db(),
-            is_answered,
-        }
-    }
-
-    /// Runs the request as far as it goes without waiting.
-    fn run_now(&mut self, account: Account) -> Ran {
-        let reply = self.replies.tail(self.cx.session.protocol());
+        let session = &self.cx.session;
+        let was_answered = matches!(session.reply_mode(), ReplyMode::On | ReplyMode::SkipNext);
+        let batch = self.replies.tail_batch();
+        let reply = &mut batch.reply;
+        reply.set_protocol(session.protocol());
         let mark = reply.mark();
-        let outcome = match account.entry.spec.handler {
+        let outcome = match entry.spec.handler {
             Handler::Now(run) => run(&self.cx, &self.args, reply).map(|()| Attempt::Done),
             Handler::Try(run, _) => run(&self.cx, &self.args, reply),
             Handler::Wait(_) => Ok(Attempt::Wait),
@@ -148,14 +137,18 @@ impl Connection {
         let error = match outcome {
             Ok(Attempt::Done) => None,
             Ok(Attempt::Later(future)) => {
+                let account = self.open_account(entry, was_answered);
                 let args = std::mem::take(&mut self.args);
-                return Ran::Waits(Running {
+                return Some(Step::Drive(Running {
                     future,
                     account,
                     args,
-                });
+                }));
             }
-            Ok(Attempt::Wait) => return Ran::Waits(self.start(account)),
+            Ok(Attempt::Wait) => {
+                let account = self.open_account(entry, was_answered);
+                return Some(Step::Drive(self.start(account)));
+            }
             Err(error) => {
                 let text = error.to_string();
                 reply.truncate(mark);
@@ -163,17 +156,33 @@ impl Connection {
                 Some(text)
             }
         };
-        let is_answered = self.settle_reply_mode(account.is_answered);
-        let lsn = self.required_lsn(account.entry, &self.args);
-        let batch = self.replies.tail_batch();
-        if !is_answered {
-            batch.reply.truncate(mark);
+        if session.reply_mode() == ReplyMode::On && was_answered {
+            batch.count += 1;
+        } else {
+            self.settle_silence(mark, was_answered);
         }
-        batch.count += usize::from(is_answered);
-        batch.require(lsn);
-        self.now_us = self.cx.shared.clock.monotonic_us();
-        self.settle_account(account, error.as_deref());
-        Ran::Done(mark)
+        if self.cx.shared.config.fast.is_always_durable() {
+            let lsn = required_lsn(&self.cx, entry, &self.args);
+            self.replies.tail_batch().require(lsn);
+        }
+        self.settle_now(entry, error.as_deref());
+        let is_pinned = self.replies.tail_batch().reply.is_pinned();
+        (!is_pinned).then_some(Step::Pin(mark))
+    }
+
+    /// Starts the waiting form of the request in `args`.
+    fn start(&mut self, account: Account) -> Running {
+        let run = match account.entry.spec.handler {
+            Handler::Try(_, run) | Handler::Wait(run) => run,
+            Handler::Now(_) | Handler::Subcommands => unreachable!("these never wait"),
+        };
+        let args = self.args.clone();
+        let future = run(self.cx.clone(), std::mem::take(&mut self.args));
+        Running {
+            future,
+            account,
+            args,
+        }
     }
 
     /// Answers a request that is not run.
@@ -187,6 +196,17 @@ impl Connection {
             let batch = self.replies.tail_batch();
             batch.reply.error(&text);
             batch.count += 1;
+        }
+    }
+
+    /// Takes a reply back that CLIENT REPLY does not want, unless the command changed its mind.
+    fn settle_silence(&mut self, mark: ReplyMark, was_answered: bool) {
+        let is_answered = self.settle_reply_mode(was_answered);
+        let batch = self.replies.tail_batch();
+        if is_answered {
+            batch.count += 1;
+        } else {
+            batch.reply.truncate(mark);
         }
     }
 
@@ -216,76 +236,9 @@ impl Connection {
         }
         required_lsn(&self.cx, entry, args)
     }
+}
 
-    /// Counts an error reply.
-    pub(super) fn count_error(&self, text: &str) {
-        self.worker.stats.add(Metric::ErrorReplies, 1);
-        self.cx.shared.errors.add(text);
-    }
-
-    /// Counts a command that ended at `now_us`.
-    pub(super) fn settle_account(&mut self, account: Account, error: Option<&str>) {
-        if self.cx.shared.monitors.is_any() {
-            self.tell_monitors(account);
-        }
-        let Account {
-            entry, started_us, ..
-        } = account;
-        let us = self.now_us.saturating_sub(started_us);
-        self.worker.stats.add(Metric::Commands, 1);
-        let stats = self.worker.stats.command(entry.id);
-        stats.record(us);
-        if let Some(text) = error {
-            stats.failed.add(1);
-            self.count_error(text);
-        }
-        let fast = &self.cx.shared.config.fast;
-        if fast.is_slow(us) && !entry.spec.flags.has(Flag::SkipSlowlog) {
-            self.note_slow(entry, us);
-        }
-        if fast.is_latency_event(us) {
-            let is_fast = entry.spec.flags.has(Flag::Fast);
-            let event = if is_fast { "fast-command" } else { "command" };
-            let unix_seconds = self.cx.shared.clock.unix_ms() / 1000;
-            let sample = Sample {
-                unix_seconds,
-                ms: us / 1000,
-            };
-            self.cx.shared.latency.lock().add(event, sample);
-        }
-    }
-
-    fn note_slow(&self, entry: &CommandEntry, us: u64) {
-        let shared = &self.cx.shared;
-        let count_max = shared
-            .config
-            .read(|config| config.monitoring.slowlog_max_len.get());
-        let slow = SlowEntry {
-            id: 0,
-            unix_seconds: shared.clock.unix_ms() / 1000,
-            us,
-            args: cut_arguments(&visible_arguments(entry, &self.args)),
-            peer: self.client.address().peer.clone(),
-            client_name: self.client.labels().name,
-        };
-        shared
-            .slowlog
-            .lock()
-            .push(slow, count_max.unsigned_abs() as usize);
-    }
-
-    fn tell_monitors(&self, account: Account) {
-        let Account { entry, db, .. } = account;
-        let flags = entry.spec.flags;
-        if flags.has(Flag::SkipMonitor) || flags.has(Flag::Admin) {
-            return;
-        }
-        let shared = &self.cx.shared;
-        let unix_us = shared.clock.unix_ms() * 1000;
-        let args = visible_arguments(entry, &self.args);
-        let line = monitor::line(unix_us, db, self.client.address(), &args);
-        shared
-            .monitors
-            .send(&line, shared.config.fast.inbox_limit(), self.now_us);
-    }
+fn is_write(entry: &CommandEntry) -> bool {
+    let flags = entry.spec.flags;
+    flags.has(Flag::Write) || flags.has(Flag::MayReplicate)
 }

@@ -9,11 +9,14 @@
 //! Owns the order of replies and the bounds of a turn. Must never hold its worker longer than a
 //! turn, and never take more from a client than its bounds allow.
 
+mod accounts;
 mod drive;
 mod execute;
 mod input;
+mod outgoing;
 mod output;
 mod replies;
+mod sent_value;
 mod socket;
 mod wait;
 
@@ -21,6 +24,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::BytesMut;
+use cellar_storage::clock::Sleep;
 
 use crate::client::{BufferSizes, Client, ClientFlag, Event};
 use crate::command::Cx;
@@ -31,6 +35,8 @@ use crate::worker::Worker;
 
 pub use socket::Socket;
 
+use accounts::Unmeasured;
+use outgoing::Outgoing;
 use replies::Replies;
 
 /// Commands of one turn at most.
@@ -66,6 +72,8 @@ enum Closed {
 enum Turn {
     /// There may be more to do at once.
     More,
+    /// There is more to do once the client takes some of its replies.
+    Held,
     /// Nothing to do until something arrives.
     Idle,
 }
@@ -80,8 +88,14 @@ pub struct Connection {
     input: BytesMut,
     args: Args,
     replies: Replies,
+    /// Replies that are being written.
+    outgoing: Outgoing,
+    /// Runs while the client takes nothing and must.
+    stall: Option<Sleep>,
     /// The monotonic clock as of the last look.
     now_us: u64,
+    /// Commands that ended since then.
+    unmeasured: Unmeasured,
     /// When the present poll of the coroutine began its work, if it did.
     poll_started_us: Option<u64>,
     /// Whether the client will send nothing more.
@@ -106,7 +120,10 @@ impl Connection {
             input: BytesMut::new(),
             args: Args::new(),
             replies: Replies::default(),
+            outgoing: Outgoing::default(),
+            stall: None,
             now_us,
+            unmeasured: Unmeasured::new(),
             poll_started_us: None,
             is_input_closed: false,
         }
@@ -128,29 +145,36 @@ impl Connection {
 
     /// One turn, and the wait for what comes next.
     async fn step(&mut self) -> Result<(), Closed> {
-        match self.turn().await? {
-            Turn::More => {
-                if self.replies.memory_bytes() >= OUTPUT_BYTES {
-                    self.flush().await?;
-                }
-                self.give_way().await;
-                Ok(())
-            }
-            Turn::Idle => {
-                self.flush().await?;
-                if self.cx.session.is_closing() && self.replies.is_settled() {
-                    return Err(Closed::AfterReply);
-                }
-                self.wait().await?;
-                let is_over = self
-                    .poll_started_us
-                    .is_some_and(|us| self.now_us - us >= TURN_US_MAX);
-                if is_over {
-                    self.give_way().await;
-                }
-                Ok(())
-            }
+        let turn = self.turn().await?;
+        if !matches!(turn, Turn::More) || self.replies.memory_bytes() >= OUTPUT_BYTES {
+            self.flush().await?;
         }
+        let goes_on = match turn {
+            Turn::More => true,
+            Turn::Held => !self.is_output_full(),
+            Turn::Idle => false,
+        };
+        if !goes_on {
+            if self.cx.session.is_closing() && self.is_settled() {
+                return Err(Closed::AfterReply);
+            }
+            self.wait().await?;
+        }
+        if goes_on || self.is_poll_over() {
+            self.give_way().await;
+        }
+        Ok(())
+    }
+
+    /// Whether every reply is written.
+    fn is_settled(&self) -> bool {
+        self.replies.is_settled() && self.outgoing.is_empty()
+    }
+
+    /// Whether the present poll of the coroutine has taken its time.
+    fn is_poll_over(&self) -> bool {
+        self.poll_started_us
+            .is_some_and(|started_us| self.now_us - started_us >= TURN_US_MAX)
     }
 
     /// Lets the worker's other coroutines run.
@@ -163,34 +187,47 @@ impl Connection {
     /// Runs commands up to the bounds of a turn.
     async fn turn(&mut self) -> Result<Turn, Closed> {
         self.check_signal()?;
-        self.replies.open(&self.worker, self.cx.session.protocol());
+        self.replies.open(&self.worker);
         self.now_us = self.cx.shared.clock.monotonic_us();
-        let started_us = *self.poll_started_us.get_or_insert(self.now_us);
-        let mut byte_count = 0;
+        self.poll_started_us.get_or_insert(self.now_us);
+        let (mut byte_count, waited_before) = (0, self.waiting_bytes());
         for _ in 0..TURN_COMMAND_COUNT_MAX {
-            if self.cx.session.is_closing() || self.replies.is_full() {
-                return Ok(Turn::Idle);
+            if self.is_stopped() || self.is_output_full() {
+                break;
             }
             let before = self.input.len();
             self.client.note_query(before);
             if !self.parse() {
+                self.measure();
                 return Ok(Turn::Idle);
             }
             byte_count += before - self.input.len();
-            if !self.args.is_empty() {
-                self.execute().await?;
-                self.check_output_limit()?;
+            if !self.args.is_empty()
+                && let Some(step) = self.execute()
+            {
+                self.go_on(step).await?;
             }
-            let bytes = byte_count + self.replies.memory_bytes();
-            if bytes >= TURN_BYTES_MAX || self.now_us - started_us >= TURN_US_MAX {
+            let waiting = self.waiting_bytes();
+            self.check_output_limit(waiting)?;
+            if self.is_poll_over()
+                || byte_count + waiting.saturating_sub(waited_before) >= TURN_BYTES_MAX
+            {
                 break;
             }
         }
-        if self.input.is_empty() {
-            Ok(Turn::Idle)
+        self.measure();
+        Ok(if self.input.is_empty() || self.is_stopped() {
+            Turn::Idle
+        } else if self.is_output_full() {
+            Turn::Held
         } else {
-            Ok(Turn::More)
-        }
+            Turn::More
+        })
+    }
+
+    /// Whether no command may start before others have ended.
+    fn is_stopped(&self) -> bool {
+        self.cx.session.is_closing() || self.replies.is_full()
     }
 
     /// Takes the next request into `args`; false where none is whole. What loses framing is
@@ -218,19 +255,25 @@ impl Connection {
     /// Obeys what others asked of this connection.
     fn check_signal(&mut self) -> Result<(), Closed> {
         let signal = self.client.signal();
-        if !signal.is_raised() {
-            return Ok(());
-        }
         if signal.has(Event::Kill) {
             return Err(Closed::Killed);
         }
         if signal.has(Event::Stop) {
             return Err(Closed::Stopping);
         }
-        if signal.take(Event::Inbox) {
+        // a client that takes nothing gets its messages later: the inbox has a bound
+        if self.outgoing.is_empty() && signal.take(Event::Inbox) {
             self.take_inbox();
         }
         Ok(())
+    }
+
+    /// Whether there is something to obey.
+    fn is_signalled(&self) -> bool {
+        let signal = self.client.signal();
+        signal.has(Event::Kill)
+            || signal.has(Event::Stop)
+            || (signal.has(Event::Inbox) && self.outgoing.is_empty())
     }
 
     fn take_inbox(&mut self) {
@@ -239,13 +282,16 @@ impl Connection {
         }
     }
 
-    fn check_output_limit(&self) -> Result<(), Closed> {
+    fn check_output_limit(&self, waiting_bytes: usize) -> Result<(), Closed> {
         let limit = self.cx.shared.config.fast.output_limit();
-        let waiting = self.replies.memory_bytes() as u64;
-        if self.client.exceeds(waiting, limit, self.now_us) {
-            return Err(Closed::OutputLimit);
+        if limit.is_none()
+            || !self
+                .client
+                .exceeds(waiting_bytes as u64, limit, self.now_us)
+        {
+            return Ok(());
         }
-        Ok(())
+        Err(Closed::OutputLimit)
     }
 
     /// Tells the registry how much this connection holds.
@@ -254,7 +300,7 @@ impl Connection {
             query: self.input.len(),
             query_room: self.input.capacity() - self.input.len(),
             arguments: self.parser.argument_count() * size_of::<bytes::Bytes>(),
-            reply: self.replies.memory_bytes(),
+            reply: self.waiting_bytes(),
             reply_room: self.replies.room_bytes(),
         });
     }
@@ -267,7 +313,10 @@ impl Connection {
             }
             Closed::QueryLimit => {
                 self.worker.stats.add(Metric::QueryLimitDisconnects, 1);
-                tracing::warn!(client = id, "closed: client-query-buffer-limit reached");
+                tracing::warn!(
+                    client = id,
+                    "Closing client that reached max query buffer length"
+                );
             }
             Closed::OutputLimit => {
                 self.worker.stats.add(Metric::OutputLimitDisconnects, 1);

@@ -1,48 +1,118 @@
-//! Writes replies to the socket, once what they show is as durable as asked.
+//! Sends replies off once what they show is as durable as asked, and says when enough of them wait.
 //!
-//! Owns the way of large bodies, which are never copied and never held whole.
+//! Owns the bounds on replies that a client does not take. While it takes none, its requests are
+//! read on and run as long as their replies are few: a client may write all it has before it reads.
 
 use std::future::poll_fn;
-use std::io::IoSlice;
-use std::ops::Range;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
-use cellar_storage::Snapshot;
-
-use super::replies::Batch;
-use super::{Closed, Connection};
+use super::{Closed, Connection, OUTPUT_BYTES};
 use crate::client::Event;
-use crate::resp::{Body, ReplyBuf};
-use crate::stats::Metric;
+use crate::command::CommandError;
 
-/// Pieces of one write at most: more than these hardly gain.
-const PIECE_COUNT_MAX: usize = 32;
-/// Bytes of a stored value that are read for one write.
-const VALUE_PART_BYTES: u64 = 256 * 1024;
-/// Microseconds without any byte taken after which a client that is sent a stored value in parts
-/// is closed: it holds the place that the value lies in.
+/// Bytes of replies that wait at most while further requests are run, one command's reply left out:
+/// 13 million times `+OK`. Beyond it requests are only read, up to `client-query-buffer-limit`.
+const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
+const _: () = assert!(WAITING_BYTES_MAX >= OUTPUT_BYTES);
+/// Microseconds without any byte taken after which a client is closed for which stored values wait:
+/// they hold the places that they lie in.
 const VALUE_STALL_US_MAX: u64 = 60_000_000;
 
-/// What every reply of a batch becomes when it cannot be made durable.
-const UNKNOWN_OUTCOME: &str = "MISCONF Making the write durable failed: its outcome is unknown. \
-                               Writes are refused until the server is restarted.";
-
 impl Connection {
-    /// Writes all replies that are ready.
+    /// Writes the replies that are ready, as far as the socket takes them at once.
     pub(super) async fn flush(&mut self) -> Result<(), Closed> {
-        if self.replies.ready.reply.is_empty() {
+        loop {
+            if poll_fn(|context| Poll::Ready(self.poll_outgoing(context)))
+                .await?
+                .is_pending()
+            {
+                return Ok(());
+            }
+            if self.replies.ready.reply.is_empty() {
+                return Ok(());
+            }
+            self.wait_durable().await?;
+            let batch = std::mem::take(&mut self.replies.ready);
+            self.outgoing.load(batch.reply);
+        }
+    }
+
+    /// Writes on what is on its way; ready when nothing is.
+    pub(super) fn poll_outgoing(&mut self, context: &mut Context<'_>) -> Result<Poll<()>, Closed> {
+        if self.outgoing.is_empty() {
+            return Ok(Poll::Ready(()));
+        }
+        let written_before = self.outgoing.written_bytes();
+        let stats = &self.worker.stats;
+        let progress = self.outgoing.poll_write(&mut self.socket, stats, context);
+        if self.outgoing.written_bytes() != written_before {
+            self.stall = None;
+        }
+        if let Poll::Ready(outcome) = progress {
+            outcome?;
+            self.reuse_room();
+            return Ok(Poll::Ready(()));
+        }
+        self.client.note_output(self.waiting_bytes());
+        self.check_stall(context)?;
+        Ok(Poll::Pending)
+    }
+
+    /// Writes on what is on its way, beside something else that is waited for.
+    pub(super) fn write_on(&mut self, context: &mut Context<'_>) -> Result<(), Closed> {
+        self.poll_outgoing(context).map(drop)
+    }
+
+    /// Keeps the room of what was written for the next replies.
+    fn reuse_room(&mut self) {
+        let room = self.outgoing.take_room();
+        let next = &mut self.replies.ready.reply;
+        if next.room_bytes() == 0 {
+            next.set_room(room);
+        } else {
+            self.worker.give_reply_room(room);
+        }
+    }
+
+    /// Whether the client takes nothing for too long while stored values wait for it.
+    fn check_stall(&mut self, context: &mut Context<'_>) -> Result<(), Closed> {
+        let holds_values = self.outgoing.holds_values() || self.replies.holds_values();
+        if !holds_values || self.outgoing.is_reading() {
+            self.stall = None;
             return Ok(());
         }
-        self.wait_durable().await?;
-        let mut batch = std::mem::take(&mut self.replies.ready);
-        let outcome = self.write_batch(&mut batch.reply).await;
-        // the room is used again
-        batch.reply.clear();
-        self.replies.ready = Batch {
-            reply: batch.reply,
-            ..Batch::default()
+        let clock = &self.cx.shared.clock;
+        let stall = self
+            .stall
+            .get_or_insert_with(|| clock.sleep(VALUE_STALL_US_MAX));
+        if stall.as_mut().poll(context).is_ready() {
+            return Err(Closed::OutputLimit);
+        }
+        Ok(())
+    }
+
+    /// Bytes of DRAM that replies hold.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.replies.memory_bytes() + self.outgoing.memory_bytes()
+    }
+
+    /// Whether no request may run because the client does not take its replies. They may grow as
+    /// large as the requests behind them, since holding less is better, and further when those near
+    /// their own bound. Behind a stored value, which holds its place, nothing runs.
+    pub(super) fn is_output_full(&self) -> bool {
+        if self.outgoing.is_empty() {
+            return false;
+        }
+        let query_bytes = self.input.len();
+        let is_pressed = query_bytes as u64 > self.cx.shared.config.fast.query_bytes_max() / 2;
+        let bytes_max = if is_pressed {
+            WAITING_BYTES_MAX
+        } else {
+            query_bytes.clamp(OUTPUT_BYTES, WAITING_BYTES_MAX)
         };
-        outcome
+        self.outgoing.holds_values()
+            || self.replies.holds_values()
+            || self.waiting_bytes() >= bytes_max
     }
 
     /// Waits until what the ready replies show is durable, where that is asked for.
@@ -74,114 +144,11 @@ impl Connection {
             tracing::debug!(client = client.id(), "replies not durable: {error}");
             let batch = &mut self.replies.ready;
             batch.reply.clear();
+            let text = CommandError::UnknownOutcome.to_string();
             for _ in 0..batch.count {
-                batch.reply.error(UNKNOWN_OUTCOME);
+                batch.reply.error(&text);
             }
         }
         Ok(())
-    }
-
-    async fn write_batch(&mut self, reply: &mut ReplyBuf) -> Result<(), Closed> {
-        let splices = reply.take_splices();
-        let bytes = reply.bytes();
-        if splices.is_empty() {
-            return self.write_pieces(&mut [IoSlice::new(bytes)], None).await;
-        }
-        let mut pieces = Vec::with_capacity(PIECE_COUNT_MAX);
-        let mut at = 0;
-        for splice in &splices {
-            pieces.push(IoSlice::new(&bytes[at..splice.at]));
-            at = splice.at;
-            match &splice.body {
-                Body::Bytes(body) => pieces.push(IoSlice::new(body)),
-                Body::Snapshot(snapshot, range) => {
-                    self.write_pieces(&mut pieces, None).await?;
-                    pieces.clear();
-                    self.write_value(snapshot, range.clone()).await?;
-                }
-            }
-            if pieces.len() + 2 > PIECE_COUNT_MAX {
-                self.write_pieces(&mut pieces, None).await?;
-                pieces.clear();
-            }
-        }
-        pieces.push(IoSlice::new(&bytes[at..]));
-        self.write_pieces(&mut pieces, None).await
-    }
-
-    /// Writes a range of a stored value part by part.
-    async fn write_value(&mut self, value: &Snapshot, range: Range<u64>) -> Result<(), Closed> {
-        let mut at = range.start;
-        while at < range.end {
-            let end = range.end.min(at + VALUE_PART_BYTES);
-            let part = value.read(at..end).await.map_err(|error| {
-                tracing::error!(client = self.client.id(), "reading a value failed: {error}");
-                Closed::ValueLost
-            })?;
-            if part.len() as u64 != end - at {
-                return Err(Closed::ValueLost);
-            }
-            self.write_pieces(&mut [IoSlice::new(&part)], Some(VALUE_STALL_US_MAX))
-                .await?;
-            at = end;
-        }
-        Ok(())
-    }
-
-    /// Writes all pieces; a client that takes nothing for `stall_us_max` is closed.
-    async fn write_pieces(
-        &mut self,
-        mut pieces: &mut [IoSlice<'_>],
-        stall_us_max: Option<u64>,
-    ) -> Result<(), Closed> {
-        IoSlice::advance_slices(&mut pieces, 0);
-        while !pieces.is_empty() {
-            let byte_count = self.write_some(pieces, stall_us_max).await?;
-            IoSlice::advance_slices(&mut pieces, byte_count);
-        }
-        Ok(())
-    }
-
-    async fn write_some(
-        &mut self,
-        pieces: &[IoSlice<'_>],
-        stall_us_max: Option<u64>,
-    ) -> Result<usize, Closed> {
-        let mut stall = None;
-        let socket = &mut self.socket;
-        let client = &self.client;
-        let clock = &self.cx.shared.clock;
-        let store = &self.cx.store;
-        let replies = &mut self.replies;
-        let written = poll_fn(|context| {
-            if let Poll::Ready(written) = socket.poll_write(context, pieces) {
-                return Poll::Ready(written.map_err(|_| Closed::ByClient));
-            }
-            client.signal().register(context.waker());
-            if client.signal().has(Event::Kill) {
-                return Poll::Ready(Err(Closed::Killed));
-            }
-            if let Some(us) = stall_us_max {
-                let stall = stall.get_or_insert_with(|| clock.sleep(us));
-                if stall.as_mut().poll(context).is_ready() {
-                    return Poll::Ready(Err(Closed::OutputLimit));
-                }
-            }
-            let waiting: usize = pieces.iter().map(|piece| piece.len()).sum();
-            client.note_output(waiting);
-            // no lock waits for a socket
-            replies.poll_all(context);
-            store.end_of_turn();
-            Poll::Pending
-        })
-        .await?;
-        if written == 0 {
-            return Err(Closed::ByClient);
-        }
-        self.worker
-            .stats
-            .add(Metric::NetOutputBytes, written as u64);
-        self.worker.stats.add(Metric::SocketWrites, 1);
-        Ok(written)
     }
 }

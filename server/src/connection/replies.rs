@@ -83,11 +83,10 @@ pub(super) struct Replies {
 
 impl Replies {
     /// Prepares for a turn: an idle connection holds no room.
-    pub(super) fn open(&mut self, worker: &Worker, protocol: Protocol) {
+    pub(super) fn open(&mut self, worker: &Worker) {
         if self.ready.reply.room_bytes() == 0 {
             self.ready.reply.set_room(worker.take_reply_room());
         }
-        self.ready.reply.set_protocol(protocol);
     }
 
     /// Gives the room back once nothing waits.
@@ -179,11 +178,24 @@ impl Replies {
 
     /// Bytes of DRAM that waiting replies hold.
     pub(super) fn memory_bytes(&self) -> usize {
+        let ready = self.ready.reply.memory_bytes();
+        if self.queue.is_empty() {
+            return ready;
+        }
         let queued = self.queue.iter().map(|entry| match entry {
             Entry::Encoded(batch) => batch.reply.memory_bytes(),
             Entry::Running(_) | Entry::Ended(_) => 0,
         });
-        self.ready.reply.memory_bytes() + queued.sum::<usize>()
+        ready + queued.sum::<usize>()
+    }
+
+    /// Whether a reply holds the place of a stored value.
+    pub(super) fn holds_values(&self) -> bool {
+        let queued = |entry: &Entry| match entry {
+            Entry::Encoded(batch) => batch.reply.value_count() > 0,
+            Entry::Running(_) | Entry::Ended(_) => false,
+        };
+        self.ready.reply.value_count() > 0 || self.queue.iter().any(queued)
     }
 
     /// Bytes of room that replies are encoded in.

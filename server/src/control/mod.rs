@@ -64,7 +64,7 @@ pub async fn run(
         drop(std::fs::remove_file(path));
     }
     stop_clients(&shared).await;
-    let ended = close_store(mode, &workers).await;
+    let ended = close_store(&shared, mode, &workers).await;
     housekeeping.abort();
     hearing.abort();
     Ok(ended)
@@ -84,9 +84,14 @@ async fn stop_clients(shared: &Shared) {
     }
 }
 
-async fn close_store(mode: ShutdownMode, workers: &[mpsc::Sender<Mail>]) -> Ended {
+async fn close_store(shared: &Shared, mode: ShutdownMode, workers: &[mpsc::Sender<Mail>]) -> Ended {
     if mode == ShutdownMode::Nosave {
-        return Ended::Clean;
+        // after a failed write even what was promised may be lost
+        return if shared.is_latched() {
+            Ended::Unclean
+        } else {
+            Ended::Clean
+        };
     }
     let (sender, closed) = oneshot::channel();
     let first = workers.first().expect("there is at least one worker");

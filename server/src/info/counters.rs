@@ -38,6 +38,8 @@ pub(super) fn stats(cx: &Cx, lines: &mut Lines) {
     lines.field("expired_stale_perc", "0.00");
     lines.field("expired_time_cap_reached_count", 0);
     lines.field("evicted_keys", store.evicted_keys);
+    lines.field("evicted_keys_for_space", store.evicted_keys_for_space);
+    lines.field("evicted_keys_for_memory", store.evicted_keys_for_memory);
     lines.field("evicted_clients", 0);
     lines.field("keyspace_hits", totals.get(Metric::KeyspaceHits));
     lines.field("keyspace_misses", totals.get(Metric::KeyspaceMisses));

@@ -23,6 +23,8 @@ pub struct MemoryFigures {
     pub cache_bytes: u64,
     /// Write buffers of the log.
     pub write_buffer_bytes: u64,
+    /// The store's tables: segments, locks, databases.
+    pub table_bytes: u64,
     /// Buffers of clients.
     pub client_bytes: u64,
     /// The most that was ever used.
@@ -51,6 +53,7 @@ impl MemoryFigures {
             index_huge_page_bytes: stats.index_huge_page_bytes,
             cache_bytes: stats.cache_bytes,
             write_buffer_bytes: stats.write_buffer_bytes,
+            table_bytes: stats.table_bytes,
             client_bytes,
             peak_bytes: 0,
             startup_bytes: 0,
@@ -63,12 +66,12 @@ impl MemoryFigures {
 
     /// What `maxmemory` bounds.
     pub fn used_bytes(&self) -> u64 {
-        self.index_bytes + self.cache_bytes + self.write_buffer_bytes + self.client_bytes
+        self.cache_bytes + self.overhead_bytes()
     }
 
     /// What is used for other things than values.
     pub fn overhead_bytes(&self) -> u64 {
-        self.index_bytes + self.write_buffer_bytes + self.client_bytes
+        self.index_bytes + self.write_buffer_bytes + self.table_bytes + self.client_bytes
     }
 
     /// Values in DRAM.
@@ -82,8 +85,8 @@ impl MemoryFigures {
         let used = self.used_bytes();
         if self.bytes_max > 0 && used > self.bytes_max / 10 * 9 {
             advice.push_str(
-                "More than nine tenths of maxmemory are used: writes will soon be refused. Raise \
-                 maxmemory, or remove keys.\n",
+                "More than nine tenths of maxmemory are used: keys will soon be evicted, or writes \
+                 refused, as maxmemory-policy says. Raise maxmemory, or remove keys.\n",
             );
         }
         if self.client_bytes > used / 2 && self.client_bytes > 64 << 20 {
@@ -128,6 +131,7 @@ pub(super) fn memory(cx: &Cx, lines: &mut Lines) {
     lines.field("used_memory_index_per_key", format_args!("{a_key:.2}"));
     lines.bytes("used_memory_cache", figures.cache_bytes);
     lines.field("used_memory_write_buffers", figures.write_buffer_bytes);
+    lines.field("used_memory_tables", figures.table_bytes);
     lines.field("used_memory_clients", figures.client_bytes);
     lines.bytes("total_system_memory", process::machine_bytes());
     for name in [

@@ -9,8 +9,10 @@ mod memory;
 mod process;
 mod server;
 mod store;
+mod upkeep;
 
 pub use memory::MemoryFigures;
+pub use upkeep::{Figure, Figures, scrub_figures};
 
 use crate::command::Cx;
 use lines::Lines;
@@ -23,6 +25,7 @@ enum Section {
     Memory,
     Persistence,
     Device,
+    Scrub,
     Stats,
     Replication,
     Cpu,
@@ -35,12 +38,13 @@ enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Server,
         Self::Clients,
         Self::Memory,
         Self::Persistence,
         Self::Device,
+        Self::Scrub,
         Self::Stats,
         Self::Replication,
         Self::Cpu,
@@ -59,6 +63,7 @@ impl Section {
             Self::Memory => "Memory",
             Self::Persistence => "Persistence",
             Self::Device => "Device",
+            Self::Scrub => "Scrub",
             Self::Stats => "Stats",
             Self::Replication => "Replication",
             Self::Cpu => "CPU",
@@ -83,6 +88,7 @@ impl Section {
             Self::Memory => memory::memory(cx, lines),
             Self::Persistence => store::persistence(cx, lines),
             Self::Device => store::device(cx, lines),
+            Self::Scrub => upkeep::scrub(cx, lines),
             Self::Stats => counters::stats(cx, lines),
             Self::Replication => server::replication(cx, lines),
             Self::Cpu => server::cpu(lines),

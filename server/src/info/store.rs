@@ -56,6 +56,7 @@ pub(super) fn persistence(cx: &Cx, lines: &mut Lines) {
     );
     lines.field("recovery_ms", stats.recovery_ms);
     lines.field("recovery_read_bytes", stats.recovery_read_bytes);
+    lines.field("recovery_records", stats.recovery_records);
 }
 
 pub(super) fn device(cx: &Cx, lines: &mut Lines) {
@@ -64,6 +65,8 @@ pub(super) fn device(cx: &Cx, lines: &mut Lines) {
         ("device_bytes", stats.device_bytes),
         ("device_allocated_bytes", stats.device_allocated_bytes),
         ("device_live_bytes", stats.live_bytes),
+        ("device_live_bytes_max", stats.live_bytes_max),
+        ("device_tombstone_bytes", stats.shadow_bytes),
         ("device_reads", stats.device_reads),
         ("device_read_bytes", stats.device_read_bytes),
         ("device_read_errors", stats.device_read_errors),
@@ -71,6 +74,8 @@ pub(super) fn device(cx: &Cx, lines: &mut Lines) {
         ("device_written_bytes", stats.device_written_bytes),
         ("device_write_errors", stats.device_write_errors),
         ("device_flushes", stats.device_flushes),
+        ("device_submissions", stats.device_enters),
+        ("segment_bytes", stats.segment_bytes),
         ("segments_free", stats.segments_free),
         ("segments_open", stats.segments_open),
         ("segments_sealed", stats.segments_sealed),

@@ -27,6 +27,19 @@ impl Body {
         }
     }
 
+    /// Bytes of DRAM that it holds.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Snapshot(..) => 0,
+        }
+    }
+
+    /// Whether it is a stored value, which holds the place that it lies in.
+    pub fn is_value(&self) -> bool {
+        matches!(self, Self::Snapshot(..))
+    }
+
     /// Whether it puts nothing on the wire.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -56,6 +69,10 @@ pub struct ReplyBuf {
     splices: Vec<Splice>,
     /// Splices at the front whose values no longer hold their keys' locks.
     pinned_count: usize,
+    /// Bytes of the spliced buffers.
+    spliced_bytes: usize,
+    /// Stored values among the splices.
+    value_count: usize,
 }
 
 impl ReplyBuf {
@@ -66,6 +83,8 @@ impl ReplyBuf {
             bytes: Vec::new(),
             splices: Vec::new(),
             pinned_count: 0,
+            spliced_bytes: 0,
+            value_count: 0,
         }
     }
 
@@ -292,6 +311,8 @@ impl ReplyBuf {
         if self.is_pinned() {
             self.pinned_count += other.pinned_count;
         }
+        self.spliced_bytes += other.spliced_bytes;
+        self.value_count += other.value_count;
         self.bytes.extend_from_slice(&other.bytes);
         self.splices
             .extend(other.splices.drain(..).map(|mut splice| {
@@ -313,6 +334,8 @@ impl ReplyBuf {
     /// Takes the bodies out, to be written between the encoded bytes.
     pub(crate) fn take_splices(&mut self) -> Vec<Splice> {
         self.pinned_count = 0;
+        self.spliced_bytes = 0;
+        self.value_count = 0;
         std::mem::take(&mut self.splices)
     }
 
@@ -335,11 +358,12 @@ impl ReplyBuf {
 
     /// Bytes of DRAM held: the encoded ones and the spliced buffers.
     pub fn memory_bytes(&self) -> usize {
-        let spliced = self.splices.iter().map(|splice| match &splice.body {
-            Body::Bytes(bytes) => bytes.len(),
-            Body::Snapshot(..) => 0,
-        });
-        self.bytes.len() + spliced.sum::<usize>()
+        self.bytes.len() + self.spliced_bytes
+    }
+
+    /// Stored values among the bodies.
+    pub(crate) fn value_count(&self) -> usize {
+        self.value_count
     }
 
     /// Whether nothing was encoded.
@@ -358,8 +382,13 @@ impl ReplyBuf {
     /// Forgets what was encoded after `mark`.
     pub fn truncate(&mut self, mark: ReplyMark) {
         self.bytes.truncate(mark.bytes);
-        self.splices.truncate(mark.splices);
-        self.pinned_count = self.pinned_count.min(mark.splices);
+        if mark.splices < self.splices.len() {
+            for splice in self.splices.drain(mark.splices..) {
+                self.spliced_bytes -= splice.body.memory_bytes();
+                self.value_count -= usize::from(splice.body.is_value());
+            }
+            self.pinned_count = self.pinned_count.min(mark.splices);
+        }
     }
 
     /// Forgets everything and keeps the room.
@@ -367,6 +396,8 @@ impl ReplyBuf {
         self.bytes.clear();
         self.splices.clear();
         self.pinned_count = 0;
+        self.spliced_bytes = 0;
+        self.value_count = 0;
     }
 
     fn push_splice(&mut self, body: Body) {
@@ -374,6 +405,8 @@ impl ReplyBuf {
         if self.is_pinned() && matches!(body, Body::Bytes(_)) {
             self.pinned_count += 1;
         }
+        self.spliced_bytes += body.memory_bytes();
+        self.value_count += usize::from(body.is_value());
         self.splices.push(Splice {
             at: self.bytes.len(),
             body,

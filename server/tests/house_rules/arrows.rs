@@ -10,11 +10,12 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use super::{Finding, assert_none, root};
 
 /// Each member and the members it may lean on, in whatever way. `bench` may lean on any.
-const ARROWS: [(&str, &[&str]); 4] = [
+const ARROWS: [(&str, &[&str]); 5] = [
     ("cellar-index", &[]),
     ("cellar-storage", &["cellar-index"]),
     ("cellar-spdk", &["cellar-storage"]),
     ("cellar-server", &["cellar-storage", "cellar-spdk"]),
+    ("cellar-fuzz", &["cellar-server", "cellar-storage"]),
 ];
 const FREE_MEMBER: &str = "cellar-bench";
 

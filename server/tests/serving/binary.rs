@@ -2,67 +2,12 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Stdio;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
-use crate::harness::Client;
-
-fn cellar(arguments: &[&str], directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_cellar"));
-    command.args(arguments).current_dir(directory);
-    command
-}
-
-fn run(arguments: &[&str], directory: &Path) -> Output {
-    cellar(arguments, directory).output().unwrap()
-}
-
-/// A running binary; it is killed if the test fails before it ends.
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // one that has ended already cannot be killed
-        drop(self.0.kill());
-        self.0.wait().unwrap();
-    }
-}
-
-/// Starts a server on a unix socket; returns once it says that it is ready.
-fn start(directory: &Path, more: &[&str]) -> (Process, Vec<String>) {
-    let options = [
-        "--port",
-        "0",
-        "--unixsocket",
-        "socket",
-        "--unixsocketperm",
-        "700",
-        "--devices",
-        "store.cellar 256mb",
-        "--segment-size",
-        "1mb",
-        "--workers",
-        "1",
-    ];
-    let mut command = cellar(&[&options[..], more].concat(), directory);
-    let mut child = Process(command.stdout(Stdio::piped()).spawn().unwrap());
-    let mut lines = Vec::new();
-    for line in BufReader::new(child.0.stdout.as_mut().unwrap()).lines() {
-        lines.push(line.unwrap());
-        if lines
-            .last()
-            .unwrap()
-            .ends_with("ready to accept connections")
-        {
-            return (child, lines);
-        }
-    }
-    panic!("it never was ready: {lines:?}");
-}
+use crate::process::{Process, connect, run, serving, start};
 
 #[test]
 fn complaints_name_the_place_and_nothing_is_written() {
@@ -113,6 +58,36 @@ fn complaints_name_the_place_and_nothing_is_written() {
 }
 
 #[test]
+fn a_foreign_device_is_named_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let content = vec![b'x'; 32 << 20];
+    std::fs::write(directory.path().join("foreign"), &content).unwrap();
+    let text = "[storage]\nsegment-size = \"1mb\"\ndir = \".\"\n\
+                devices = [{ path = \"foreign\", size = \"32mb\" }]\n";
+    std::fs::write(directory.path().join("c.toml"), text).unwrap();
+    let output = run(
+        &[
+            "--config",
+            "c.toml",
+            "--port",
+            "0",
+            "--unixsocket",
+            "socket",
+        ],
+        directory.path(),
+    );
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        complaint.starts_with("cellar: c.toml:4: storage.devices: "),
+        "{complaint}"
+    );
+    assert!(complaint.contains("foreign"), "{complaint}");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(std::fs::read(directory.path().join("foreign")).unwrap() == content);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+}
+
+#[test]
 fn a_used_port_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let used = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -141,7 +116,7 @@ fn the_configuration_is_printed_and_checked() {
 #[test]
 fn it_serves_a_unix_socket_and_stops_on_sigterm() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut child, lines) = start(directory.path(), &[]);
+    let (child, lines) = start(directory.path(), &[]);
     assert!(
         lines.iter().any(|line| line.starts_with("Cellar ")),
         "{lines:?}"
@@ -155,52 +130,110 @@ fn it_serves_a_unix_socket_and_stops_on_sigterm() {
     let socket = directory.path().join("socket");
     let mode = std::fs::metadata(&socket).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    let mut client = Client::unix(UnixStream::connect(&socket).unwrap());
+    let mut client = connect(directory.path());
     client.check("set k v", "+OK");
     assert!(client.run("client info").text().contains(" flags=U "));
-    kill(Pid::from_raw(child.0.id().cast_signed()), Signal::SIGTERM).unwrap();
+    child.signal(Signal::SIGTERM);
     assert!(client.is_closed());
-    assert!(child.0.wait().unwrap().success());
+    assert!(child.wait().success());
     assert!(!socket.exists());
+}
+
+/// Flips a bit of the only place in a file that reads `needle`.
+fn rot(file: &Path, needle: &[u8]) {
+    let mut bytes = std::fs::read(file).unwrap();
+    let mut places = bytes.windows(needle.len()).enumerate();
+    let found = places.find(|(_, window)| *window == needle);
+    let place = found.expect("it is there").0;
+    bytes[place] ^= 1;
+    std::fs::write(file, bytes).unwrap();
+}
+
+const STORE: [&str; 4] = ["--devices", "store.cellar 256mb", "--segment-size", "1mb"];
+
+fn check_store(directory: &Path, more: &[&str]) -> (i32, String) {
+    let output = run(&[&["check"], &STORE[..], more].concat(), directory);
+    let text = [output.stdout, output.stderr].concat();
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(text).unwrap(),
+    )
+}
+
+fn stop(child: Process) {
+    child.signal(Signal::SIGTERM);
+    assert!(child.wait().success());
+}
+
+#[test]
+fn a_store_is_checked_and_repaired_while_nobody_serves_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    assert_eq!(check_store(path, &[]).0, 2);
+    let (child, _) = start(path, &[]);
+    let mut client = connect(path);
+    client.check("set good fine", "+OK");
+    client.check("set bad needle-in-the-store", "+OK");
+    let (code, text) = check_store(path, &[]);
+    assert!(code == 2 && text.contains("in use"), "{code} {text}");
+    stop(child);
+    let (code, text) = check_store(path, &[]);
+    assert!(code == 0 && text.contains("clean"), "{code} {text}");
+
+    rot(
+        &path.join("cellar-data/store.cellar"),
+        b"needle-in-the-store",
+    );
+    let (child, _) = start(path, &[]);
+    let mut client = connect(path);
+    let reply = client.run("get bad").text();
+    assert!(reply.contains("damaged"), "{reply}");
+    client.check("get good", "fine");
+    assert!(
+        client
+            .run("info device")
+            .text()
+            .contains("corrupt_records:1")
+    );
+    stop(child);
+
+    let (code, text) = check_store(path, &["--json"]);
+    assert!(
+        code == 1 && text.contains("\"key\":\"bad\""),
+        "{code} {text}"
+    );
+    let (code, text) = check_store(path, &["--repair"]);
+    assert!(
+        code == 0 && text.contains("repair: remove key \"bad\""),
+        "{code} {text}"
+    );
+    assert_eq!(check_store(path, &[]).0, 0);
+    let (child, _) = start(path, &[]);
+    let mut client = connect(path);
+    client.check("get bad", "nil");
+    client.check("get good", "fine");
+    stop(child);
 }
 
 #[test]
 fn the_socket_of_a_killed_server_is_taken_over() {
     let directory = tempfile::tempdir().unwrap();
-    let (mut child, _) = start(directory.path(), &[]);
-    child.0.kill().unwrap();
-    child.0.wait().unwrap();
+    let (child, _) = start(directory.path(), &[]);
+    child.kill();
     assert!(directory.path().join("socket").exists());
-    let (mut child, _) = start(directory.path(), &[]);
-    let mut client = Client::unix(UnixStream::connect(directory.path().join("socket")).unwrap());
+    let (child, _) = start(directory.path(), &[]);
+    let mut client = connect(directory.path());
     client.check("ping", "+PONG");
     client.send(&["shutdown", "nosave"]);
     assert!(client.is_closed());
-    assert!(child.0.wait().unwrap().success());
+    assert!(child.wait().success());
 }
 
 #[test]
 fn the_log_goes_to_its_file() {
     let directory = tempfile::tempdir().unwrap();
-    let mut command = cellar(
-        &[
-            "--port",
-            "0",
-            "--unixsocket",
-            "socket",
-            "--devices",
-            "store.cellar 256mb",
-            "--segment-size",
-            "1mb",
-            "--workers",
-            "1",
-            "--logfile",
-            "cellar.log",
-            "--loglevel",
-            "verbose",
-        ],
-        directory.path(),
-    );
+    let more = ["--logfile", "cellar.log", "--loglevel", "verbose"];
+    let mut command = serving(directory.path(), "store.cellar 256mb", &more);
     let mut child = Process(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut banner = String::new();
     let mut output = BufReader::new(child.0.stdout.take().unwrap());
@@ -212,12 +245,12 @@ fn the_log_goes_to_its_file() {
     while !log().contains("ready to accept connections") {
         std::thread::yield_now();
     }
-    let mut client = Client::unix(UnixStream::connect(directory.path().join("socket")).unwrap());
+    let mut client = connect(directory.path());
     client.check("config set loglevel warning", "+OK");
     client.check("debug log hello", "+OK");
     client.send(&["shutdown"]);
     assert!(client.is_closed());
-    assert!(child.0.wait().unwrap().success());
+    assert!(child.wait().success());
     let log = log();
     assert!(log.contains("WARN DEBUG LOG: hello"), "{log}");
     assert!(!log.contains("stopped"), "{log}");

@@ -55,10 +55,11 @@ fn changes_are_all_or_nothing() {
     let unknown = "-ERR Unknown option or number of arguments for CONFIG SET - 'foo'";
     client.check("config set foo 1", unknown);
     client.check(
-        "config set maxmemory-policy allkeys-lru",
+        "config set maxmemory-policy lru",
         &failed(
             "maxmemory-policy",
-            "'allkeys-lru' is not available yet: only noeviction is",
+            "argument(s) must be one of the following: volatile-lru, volatile-lfu, \
+             volatile-random, volatile-ttl, allkeys-lru, allkeys-lfu, allkeys-random, noeviction",
         ),
     );
     client.check(

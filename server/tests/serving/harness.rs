@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Running {
     server: Option<Server>,
     /// Keeps the store's directory until the server has ended.
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Running {
@@ -46,8 +46,13 @@ impl Running {
         server.wait_ready().unwrap();
         Self {
             server: Some(server),
-            _directory: directory,
+            directory,
         }
+    }
+
+    /// Where its store is.
+    pub(crate) fn directory(&self) -> &std::path::Path {
+        self.directory.path()
     }
 
     /// A new connection.
@@ -190,6 +195,22 @@ impl Client {
         std::thread::spawn(move || stream.write_all(&bytes).unwrap())
     }
 
+    /// Sends bytes until the server closes the connection; false where it took them all.
+    pub(crate) fn send_until_closed(&mut self, bytes: &[u8]) -> bool {
+        match self.stream.write_all(bytes) {
+            Ok(()) => false,
+            Err(cause) => {
+                let kind = cause.kind();
+                let is_closed = matches!(
+                    kind,
+                    std::io::ErrorKind::ConnectionReset | std::io::ErrorKind::BrokenPipe
+                );
+                assert!(is_closed, "{cause}");
+                true
+            }
+        }
+    }
+
     /// Ends what this side sends.
     pub(crate) fn finish_sending(&self) {
         self.tcp
@@ -259,7 +280,8 @@ impl Client {
         }
     }
 
-    fn read_exact(&mut self, count: usize) -> Vec<u8> {
+    /// Reads so many bytes.
+    pub(crate) fn read_exact(&mut self, count: usize) -> Vec<u8> {
         while self.buffer.len() - self.at < count {
             self.fill();
         }

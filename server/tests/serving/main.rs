@@ -6,13 +6,19 @@
 #![cfg(test)]
 
 mod admission;
+mod backlog;
 mod binary;
 mod client_commands;
 mod configuration;
 mod documents;
+mod eviction;
+mod full;
 mod harness;
+mod latch;
 mod limits;
 mod pipelines;
+mod process;
 mod protocol;
 mod server_commands;
 mod sessions;
+mod upkeep;

@@ -1,8 +1,9 @@
 //! Commands about the server: what it tells, and how it ends.
 
-use crate::harness::{Reply, Running, show};
+use crate::harness::{Reply, Running, encode, show};
 
-fn field(info: &str, name: &str) -> String {
+/// A field of INFO's text.
+pub(crate) fn field(info: &str, name: &str) -> String {
     let prefix = format!("{name}:");
     let line = info.lines().find_map(|line| line.strip_prefix(&prefix));
     line.unwrap_or_else(|| panic!("no {name} in {info}"))
@@ -166,6 +167,34 @@ fn saving_is_a_round_of_durability() {
         "+Background append only file rewriting started",
     );
     assert!(client.run("lastsave").integer() > 0);
+}
+
+#[test]
+fn replies_wait_for_durability_when_asked() {
+    let server = Running::start(&[("appendfsync", "always")]);
+    let mut client = server.connect();
+    let rounds_before = field(&client.run("info persistence").text(), "sync_rounds");
+    let count = 3000;
+    let mut requests = Vec::new();
+    for index in 0..count {
+        requests.extend(encode(&[b"SET", format!("k{index}").as_bytes(), b"v"]));
+    }
+    let sender = client.send_beside(requests);
+    for _ in 0..count {
+        assert_eq!(show(&client.read()), "+OK");
+    }
+    sender.join().unwrap();
+    let info = client.run("info persistence").text();
+    assert_eq!(field(&info, "lsn_at_risk"), "0");
+    let rounds = |text: &str| text.parse::<u64>().unwrap();
+    let taken = rounds(&field(&info, "sync_rounds")) - rounds(&rounds_before);
+    assert!(
+        (1..count / 8).contains(&taken),
+        "{taken} rounds for {count} writes"
+    );
+    client.check("config set appendfsync everysec", "+OK");
+    client.check("set k v", "+OK");
+    client.check("waitaof 1 0 0", "[:1 :0]");
 }
 
 #[test]

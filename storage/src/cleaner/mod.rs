@@ -7,11 +7,15 @@
 
 mod free;
 mod relocate;
+pub mod rule;
 mod victim;
 
 use std::rc::Rc;
 
+use crate::cleaner::victim::Choice;
 use crate::error::StoreError;
+use crate::evict;
+use crate::segment::State;
 use crate::units::SegmentNumber;
 use crate::worker::Worker;
 
@@ -27,6 +31,7 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
     let store = worker.store();
     // Cleaned, safe to reuse after any crash, and still read from: bounded by the segments.
     let mut settled: Vec<SegmentNumber> = Vec::new();
+    let mut choice = Choice::default();
     while !store.is_closing() {
         if store.log().is_latched() || (!store.wants_cleaning() && settled.is_empty()) {
             tokio::select! {
@@ -36,7 +41,7 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
             }
             continue;
         }
-        let pause_us = match turn(worker, &mut settled).await {
+        let pause_us = match turn(worker, &mut choice, &mut settled).await {
             Ok(pause_us) => pause_us,
             Err(error) => {
                 tracing::error!(%error, "cleaning failed; it is tried again");
@@ -50,14 +55,21 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
 }
 
 /// One turn: how long to pause after it, in microseconds.
-async fn turn(worker: &Rc<Worker>, settled: &mut Vec<SegmentNumber>) -> Result<u64, StoreError> {
+async fn turn(
+    worker: &Rc<Worker>,
+    choice: &mut Choice,
+    settled: &mut Vec<SegmentNumber>,
+) -> Result<u64, StoreError> {
     free::free(worker, settled).await?;
     if !worker.store().wants_cleaning() {
         return Ok(PIN_INTERVAL_US);
     }
-    let victims = victim::choose(worker.store());
+    let victims = match evict::wants_oldest(worker.store()) {
+        Some(excess_bytes) => choice.next_oldest(worker, excess_bytes).await,
+        None => choice.next(worker).await,
+    };
     let found_any = !victims.is_empty();
-    let cleaned = clean(worker, &victims).await?;
+    let cleaned = clean(worker, choice, &victims).await?;
     if !cleaned.is_empty() {
         free::settle(worker).await?;
         settled.extend(cleaned);
@@ -75,16 +87,38 @@ async fn turn(worker: &Rc<Worker>, settled: &mut Vec<SegmentNumber>) -> Result<u
     })
 }
 
+/// Empties one segment and frees it, outside of the cleaner's turns: for a repair.
+pub(crate) async fn empty(worker: &Rc<Worker>, segment: SegmentNumber) -> Result<(), StoreError> {
+    let store = worker.store();
+    let before = store.segments().get(segment).state();
+    store.segments().get(segment).set_state(State::Cleaning);
+    let oldest = victim::look(worker).await.oldest_opening(store, segment);
+    if let Err(error) = relocate::relocate(worker, segment, oldest).await {
+        store.segments().get(segment).set_state(before);
+        return Err(error);
+    }
+    free::settle(worker).await?;
+    free::free(worker, &mut vec![segment]).await
+}
+
+/// Frees a segment of which nobody knows what it held.
+pub(crate) async fn give_up(worker: &Rc<Worker>, segment: SegmentNumber) -> Result<(), StoreError> {
+    free::free(worker, &mut vec![segment]).await
+}
+
 /// Moves what is live out of the victims: those that it was done for.
 async fn clean(
     worker: &Rc<Worker>,
+    choice: &Choice,
     victims: &[SegmentNumber],
 ) -> Result<Vec<SegmentNumber>, StoreError> {
     let store = worker.store();
     let mut cleaned = Vec::new();
     for victim in victims {
         store.log().check_latch()?;
-        match relocate::relocate(worker, *victim).await {
+        // Segments are only freed by this task, so the oldest stays the oldest through the turn.
+        let oldest = choice.oldest_opening(store, *victim);
+        match relocate::relocate(worker, *victim, oldest).await {
             Ok(()) => cleaned.push(*victim),
             Err(error @ (StoreError::Corrupt { .. } | StoreError::Format(_))) => {
                 // It stays as it is, in use and never a victim: what is whole in it can be read.

@@ -5,18 +5,19 @@
 
 use std::rc::Rc;
 
-use bytes::Bytes;
 use cellar_index::{Entry, Identity, VALUE_TYPE_PAGE};
 
 use crate::cleaner::free::write_cold;
 use crate::cold::ColdPlace;
+use crate::damage::Part;
 use crate::error::StoreError;
+use crate::evict;
 use crate::expiry::{Deadline, deadline};
 use crate::format::{
-    ENTRY_BYTES, EntryDetail, FOOTER_BYTES, Footer, Record, SummaryEntry, class_of, live_bytes,
-    reseal,
+    EntryDetail, Kind, Record, RecordDraft, RecordSeed, SummaryEntry, class_of, live_bytes, reseal,
 };
 use crate::place;
+use crate::read::{read_range, read_summary, remains};
 use crate::segment::shadow_bytes;
 use crate::units::{Extent, Location, Lsn, SegmentNumber, UNIT_BYTES};
 use crate::worker::Worker;
@@ -26,11 +27,14 @@ const READ_BYTES_MAX: u32 = 128 << 10;
 /// Records seen to before the executor gets a turn: about 50 us.
 const RECORDS_PER_TURN: usize = 64;
 
-/// Moves all that is live out of a segment. After it nothing leads into the segment.
-pub(crate) async fn relocate(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(), StoreError> {
-    let entries = read_summary(worker, victim).await?;
-    // Segments are only freed by this task, so the oldest stays the oldest through the turn.
-    let oldest = worker.store().oldest_opening(Some(victim));
+/// Moves all that is live out of a segment. After it nothing leads into the segment. `oldest`: the
+/// lowest opening of the other segments in use.
+pub(crate) async fn relocate(
+    worker: &Rc<Worker>,
+    victim: SegmentNumber,
+    oldest: Lsn,
+) -> Result<(), StoreError> {
+    let entries = read_summary(worker, victim).await?.entries;
     let mut live = Vec::new();
     for (turn, entry) in entries.into_iter().enumerate() {
         if may_be_live(worker, victim, oldest, &entry) {
@@ -40,6 +44,7 @@ pub(crate) async fn relocate(worker: &Rc<Worker>, victim: SegmentNumber) -> Resu
             tokio::task::yield_now().await;
         }
     }
+    evict::give_up(worker, victim, &mut live).await;
     live.sort_unstable_by_key(|entry| entry.offset);
     let mut rest = live.as_slice();
     while let Some(first) = rest.first() {
@@ -51,51 +56,6 @@ pub(crate) async fn relocate(worker: &Rc<Worker>, victim: SegmentNumber) -> Resu
     }
     worker.store().counters().cleaner_segments.add(1);
     Ok(())
-}
-
-/// The summary of a sealed segment, in the order of the records.
-async fn read_summary(
-    worker: &Rc<Worker>,
-    victim: SegmentNumber,
-) -> Result<Vec<SummaryEntry>, StoreError> {
-    let store = worker.store();
-    let segment_bytes = store.segment_bytes();
-    let footer_at = u64::from(segment_bytes) - FOOTER_BYTES as u64;
-    let bytes = read(worker, victim, footer_at, FOOTER_BYTES).await?;
-    let corrupt = |offset: u64, bytes: usize| store.corrupt(victim, offset, bytes as u64);
-    let footer = Footer::decode(&bytes, store.store_id(), segment_bytes)
-        .ok()
-        .filter(|footer| footer.generation == store.segments().get(victim).generation(victim))
-        .ok_or_else(|| corrupt(footer_at, FOOTER_BYTES))?;
-    let extent = footer.entries_extent(segment_bytes);
-    let length = footer.entry_count as usize * ENTRY_BYTES;
-    if length == 0 {
-        return Ok(Vec::new());
-    }
-    let bytes = read(worker, victim, extent.offset, length).await?;
-    let entries = footer.verify_entries(&bytes).and_then(Iterator::collect);
-    let mut entries: Vec<_> = entries.map_err(|_| corrupt(extent.offset, length))?;
-    entries.reverse();
-    Ok(entries)
-}
-
-/// Reads a range of a segment, whatever its alignment.
-async fn read(
-    worker: &Rc<Worker>,
-    segment: SegmentNumber,
-    offset: u64,
-    bytes: usize,
-) -> Result<Bytes, StoreError> {
-    let (channel, start) = worker.place(segment);
-    let wanted = Extent {
-        offset: start + offset,
-        bytes: bytes as u64,
-    };
-    let extent = wanted.aligned_to(worker.store().block_bytes(segment));
-    let buffer = channel.buffer(usize::try_from(extent.bytes).expect("within a segment"));
-    let buffer = channel.read(extent.offset, buffer).await?;
-    let skip = usize::try_from(wanted.offset - extent.offset).expect("within a block");
-    Ok(buffer.into_bytes(skip..skip + bytes))
 }
 
 fn identity_of(entry: &SummaryEntry) -> Option<Identity> {
@@ -160,7 +120,7 @@ async fn move_run(
         return Ok(());
     };
     let length = (last.offset + last.bytes - first.offset) as usize;
-    let bytes = read(worker, victim, u64::from(first.offset), length).await?;
+    let bytes = read_range(worker, victim, u64::from(first.offset), length).await?;
     for (turn, entry) in run.iter().enumerate() {
         let from = (entry.offset - first.offset) as usize;
         let record = &bytes[from..from + entry.bytes as usize];
@@ -180,8 +140,18 @@ async fn move_record(
 ) -> Result<(), StoreError> {
     let store = worker.store();
     let from = store.segments().get(victim).seed().at(entry.offset);
+    let anew = if Record::decode(record, from).is_err() {
+        make_anew(worker, entry, from)
+    } else {
+        None
+    };
+    let record = anew.as_deref().unwrap_or(record);
     if Record::decode(record, from).is_err() {
-        return Err(store.corrupt(victim, u64::from(entry.offset), u64::from(entry.bytes)));
+        let extent = Extent {
+            offset: u64::from(entry.offset),
+            bytes: u64::from(entry.bytes),
+        };
+        return Err(store.corrupt(victim, (Part::Record, extent), remains::loss(record, from)));
     }
     let Some(identity) = identity_of(entry) else {
         return Ok(());
@@ -206,8 +176,14 @@ async fn move_record(
             match found {
                 Some(found) => {
                     let location = place::field(new, place::is_root(&found));
-                    lock.put(identity, Entry { location, ..found });
-                    store.move_live(old, new, &found);
+                    // What stays has to be used again to stay another time.
+                    let moved = Entry {
+                        location,
+                        referenced: false,
+                        ..found
+                    };
+                    lock.put(identity, moved);
+                    store.move_live(new, &found);
                 }
                 None => move_unindexed(worker, entry, old, new),
             }
@@ -220,6 +196,26 @@ async fn move_record(
         drop(lock);
         write_cold(worker).await?;
         open_cold(worker).await?;
+    }
+}
+
+/// A damaged record made anew, where the summary and the store tell all that it said.
+fn make_anew(worker: &Rc<Worker>, entry: &SummaryEntry, seed: RecordSeed) -> Option<Vec<u8>> {
+    let encode = |draft: RecordDraft<'_>| {
+        let mut bytes = vec![0; draft.bytes() as usize];
+        draft.encode_into(&mut bytes, entry.lsn, seed);
+        bytes
+    };
+    match entry.detail {
+        EntryDetail::Tombstone => {
+            let draft = RecordDraft::new(Kind::Tombstone, entry.identity.get(), &[]);
+            Some(encode(draft.database(entry.database)))
+        }
+        EntryDetail::Map => {
+            let map = worker.store().databases().map().encode();
+            Some(encode(RecordDraft::new(Kind::Map, &[], &map)))
+        }
+        EntryDetail::Put { .. } | EntryDetail::Page { .. } | EntryDetail::Batch => None,
     }
 }
 
@@ -251,7 +247,7 @@ fn copy(
     worker: &Rc<Worker>,
     at: ColdPlace,
     entry: &SummaryEntry,
-    (record, from): (&[u8], crate::format::RecordSeed),
+    (record, from): (&[u8], RecordSeed),
 ) -> Location {
     let cold = worker.store().cold();
     let image = cold.image(at.image);

@@ -1,117 +1,414 @@
-//! The choice of victims: cost-benefit (Rosenblum and Ousterhout, 1992), over all sealed segments.
+//! The choice of victims: one look at all segments keeps the best few and the lowest openings.
 //!
-//! A segment's worth is the space that it gives times its age, over what it costs: reading it and
-//! writing what is live, `(1 - u) * age / (1 + u)`. Age is in bytes of log since it was sealed.
+//! Survivors of hot and of cold segments go to the one open cold segment in turn, so a turn's
+//! victims are of one kind (`rule`). Segments whose records have expired count as empty. Owns the
+//! candidates between two looks; must never hold up a worker: a look yields every few thousand
+//! segments.
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use crate::cleaner::rule;
 use crate::format::Stream;
-use crate::segment::State;
-use crate::store::{CLEANER_SEGMENTS, Store};
-use crate::units::SegmentNumber;
+use crate::segment::{Segment, State};
+use crate::store::Store;
+use crate::units::{Lsn, SegmentNumber};
+use crate::worker::Worker;
 
-/// Victims of one turn at most: they wait for one group commit together.
-const VICTIMS_MAX: usize = 8;
-/// Live bytes of one turn, in segments: what the cleaner's reserve can take while nothing is freed.
-const LIVE_SEGMENTS_MAX: u64 = CLEANER_SEGMENTS - 2;
-/// A segment that is fuller than this gives nothing that is worth the copy, in percent.
-const UTILIZATION_PERCENT_MAX: u64 = 98;
-
-/// Tombstones' share of the device, in percent, above which the oldest segments are cleaned first.
+/// Segments looked at before the executor gets a turn: about 50 us.
+const SEGMENTS_PER_SLICE: usize = 2048;
+/// One look serves one turn more for so many segments, so that looking costs little beside moving.
+const SEGMENTS_PER_TURN: u32 = 8192;
+/// Turns that one look serves at most: worths change with every overwrite.
+const TURNS_MAX: u32 = 32;
+/// Tombstones' share of the device, in percent, above which the oldest segments go first.
 const SHADOW_PERCENT_MAX: u64 = 2;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Candidate {
     segment: SegmentNumber,
+    /// What relocation will have to move, in bytes.
     taken: u64,
     worth: f64,
 }
 
-/// Picks victims and marks them as being cleaned.
-pub(crate) fn choose(store: &Store) -> Vec<SegmentNumber> {
-    let mut candidates: Vec<_> = candidates(store).collect();
-    candidates.sort_unstable_by(|a, b| b.worth.total_cmp(&a.worth));
-    if let Some(oldest) = oldest_under_shadows(store) {
-        candidates.retain(|candidate| candidate.segment != oldest.segment);
-        candidates.insert(0, oldest);
+impl Ord for Candidate {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.worth
+            .total_cmp(&other.worth)
+            .then_with(|| other.segment.cmp(&self.segment))
     }
-    let budget = LIVE_SEGMENTS_MAX * u64::from(store.segment_bytes());
-    let mut taken = 0;
-    let mut chosen = Vec::new();
-    for candidate in candidates {
-        taken += candidate.taken;
-        if chosen.len() == VICTIMS_MAX || (taken > budget && !chosen.is_empty()) {
-            break;
-        }
-        store
-            .segments()
-            .get(candidate.segment)
-            .set_state(State::Cleaning);
-        chosen.push(candidate.segment);
-    }
-    chosen
 }
 
-/// When tombstones take much of the device, the oldest segment goes first, however full it is: what
-/// it holds is why they are kept.
-fn oldest_under_shadows(store: &Store) -> Option<Candidate> {
-    let segments = store.segments();
-    let room = segments.usable_count() * u64::from(store.segment_bytes());
-    if segments.shadow_bytes() * 100 < room * SHADOW_PERCENT_MAX {
-        return None;
+impl PartialOrd for Candidate {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
-    let durable = store.durable_lsn();
-    let is_ready = |segment: &SegmentNumber| {
-        let life = segments.get(*segment);
-        life.state() == State::Sealed && life.sealed_lsn() <= durable
-    };
-    let oldest = segments
-        .numbers()
-        .filter(is_ready)
-        .min_by_key(|segment| segments.get(*segment).opening_lsn())?;
-    let taken = segments.get(oldest).live_bytes();
-    Some(Candidate {
-        segment: oldest,
-        taken,
-        worth: f64::INFINITY,
-    })
+}
+
+impl PartialEq for Candidate {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Candidate {}
+
+/// The largest of what was offered, at most `capacity` of them.
+struct Largest<T> {
+    heap: BinaryHeap<Reverse<T>>,
+    capacity: usize,
+}
+
+impl<T: Ord> Largest<T> {
+    fn new(capacity: usize) -> Self {
+        Self {
+            heap: BinaryHeap::with_capacity(capacity + 1),
+            capacity,
+        }
+    }
+
+    fn would_keep(&self, item: &T) -> bool {
+        self.heap.len() < self.capacity || self.heap.peek().is_some_and(|least| item > &least.0)
+    }
+
+    fn offer(&mut self, item: T) {
+        if self.would_keep(&item) {
+            self.heap.push(Reverse(item));
+            if self.heap.len() > self.capacity {
+                self.heap.pop();
+            }
+        }
+    }
+
+    /// Ascending.
+    fn into_sorted(self) -> Vec<T> {
+        let sorted = self.heap.into_sorted_vec();
+        sorted.into_iter().rev().map(|Reverse(item)| item).collect()
+    }
+}
+
+/// What a look found, used up turn by turn.
+#[derive(Default)]
+pub(super) struct Choice {
+    /// Ascending, the best at the end.
+    hot: Vec<Candidate>,
+    cold: Vec<Candidate>,
+    /// The lowest openings of segments in use, ascending: as many as can be freed before the next
+    /// look, and two.
+    openings: Vec<(Lsn, SegmentNumber)>,
+    turns_left: u32,
+    /// Whose survivors the open cold segment takes.
+    kind: Option<Stream>,
+}
+
+impl Choice {
+    /// The victims of the next turn, marked as being cleaned. Looks at the segments when the last
+    /// look is used up.
+    pub(super) async fn next(&mut self, worker: &Rc<Worker>) -> Vec<SegmentNumber> {
+        if self.turns_left > 0 {
+            self.turns_left -= 1;
+            let victims = self.take(worker.store());
+            if !victims.is_empty() {
+                return victims;
+            }
+        }
+        let kind = self.kind;
+        *self = look(worker).await;
+        self.kind = kind;
+        self.turns_left = self.turns_left.saturating_sub(1);
+        self.take(worker.store())
+    }
+
+    /// The oldest segments as the victims of the next turn, marked as being cleaned: so many that
+    /// they hold `excess_bytes`, if a turn takes as much. The usual ones where none can be cleaned.
+    pub(super) async fn next_oldest(
+        &mut self,
+        worker: &Rc<Worker>,
+        excess_bytes: u64,
+    ) -> Vec<SegmentNumber> {
+        if self.turns_left == 0 {
+            let kind = self.kind;
+            *self = look(worker).await;
+            self.kind = kind;
+        }
+        self.turns_left = self.turns_left.saturating_sub(1);
+        let store = worker.store();
+        let durable = store.durable_lsn();
+        let mut turn = Turn::new(store);
+        for (opening, segment) in &self.openings {
+            let life = store.segments().get(*segment);
+            if !is_in_use(life, *opening) || !is_ready(life, durable) {
+                continue;
+            }
+            let candidate = Candidate {
+                segment: *segment,
+                taken: life.live_bytes() + life.shadow_bytes(),
+                worth: f64::INFINITY,
+            };
+            if !turn.fits(&candidate) || (turn.taken >= excess_bytes && turn.taken > 0) {
+                break;
+            }
+            turn.add(candidate);
+        }
+        if turn.victims.is_empty() {
+            self.turns_left = 0;
+            return self.next(worker).await;
+        }
+        turn.victims
+    }
+
+    /// The lowest LSN at which any segment in use but `except` was opened, or a lower one.
+    pub(super) fn oldest_opening(&self, store: &Store, except: SegmentNumber) -> Lsn {
+        let is_other = |(opening, other): &&(Lsn, SegmentNumber)| {
+            *other != except && is_in_use(store.segments().get(*other), *opening)
+        };
+        // Those beyond the list opened above all of it.
+        let oldest = self.openings.iter().find(is_other).or(self.openings.last());
+        oldest.map_or(Lsn::new(0), |(opening, _)| *opening)
+    }
+
+    fn take(&mut self, store: &Store) -> Vec<SegmentNumber> {
+        let mut turn = Turn::new(store);
+        if let Some(oldest) = self.oldest_under_shadows(store) {
+            turn.add(oldest);
+        }
+        // What costs nothing is of no kind.
+        for candidates in [&mut self.hot, &mut self.cold] {
+            while candidates.last().is_some_and(|best| best.taken == 0) && turn.has_place() {
+                candidates.pop().into_iter().for_each(|best| turn.add(best));
+            }
+        }
+        let candidates = self.of_one_kind(store);
+        while let Some(best) = candidates.last().filter(|best| turn.fits(best)) {
+            turn.add(*best);
+            candidates.pop();
+        }
+        turn.victims
+    }
+
+    /// The candidates of the kind that the open cold segment takes.
+    fn of_one_kind(&mut self, store: &Store) -> &mut Vec<Candidate> {
+        let best_of = |stream| match stream {
+            Stream::Hot => self.hot.last(),
+            Stream::Cold => self.cold.last(),
+        };
+        let room_bytes = store.cold().room_bytes();
+        let keeps = self.kind.filter(|kind| {
+            !rule::may_change_kind(room_bytes, store.segment_bytes()) && best_of(*kind).is_some()
+        });
+        let better = if best_of(Stream::Cold) > best_of(Stream::Hot) {
+            Stream::Cold
+        } else {
+            Stream::Hot
+        };
+        let kind = keeps.unwrap_or(better);
+        self.kind = Some(kind);
+        match kind {
+            Stream::Hot => &mut self.hot,
+            Stream::Cold => &mut self.cold,
+        }
+    }
+
+    /// When tombstones take much of the device, the oldest segment goes first, however full it is:
+    /// what it holds is why they are kept.
+    fn oldest_under_shadows(&self, store: &Store) -> Option<Candidate> {
+        let segments = store.segments();
+        let room = segments.usable_count() * u64::from(store.segment_bytes());
+        if segments.shadow_bytes() * 100 < room * SHADOW_PERCENT_MAX {
+            return None;
+        }
+        let durable = store.durable_lsn();
+        let (_, oldest) = self.openings.iter().find(|(opening, segment)| {
+            let life = segments.get(*segment);
+            is_in_use(life, *opening) && is_ready(life, durable)
+        })?;
+        Some(Candidate {
+            segment: *oldest,
+            taken: segments.get(*oldest).live_bytes(),
+            worth: f64::INFINITY,
+        })
+    }
+}
+
+/// The victims of one turn, as far as they are chosen.
+struct Turn<'a> {
+    store: &'a Store,
+    victims: Vec<SegmentNumber>,
+    taken: u64,
+}
+
+impl<'a> Turn<'a> {
+    fn new(store: &'a Store) -> Self {
+        Self {
+            store,
+            victims: Vec::with_capacity(rule::VICTIMS_MAX),
+            taken: 0,
+        }
+    }
+
+    fn has_place(&self) -> bool {
+        self.victims.len() < rule::VICTIMS_MAX
+    }
+
+    fn fits(&self, candidate: &Candidate) -> bool {
+        let budget = rule::LIVE_SEGMENTS_MAX * u64::from(self.store.segment_bytes());
+        self.has_place() && (self.victims.is_empty() || self.taken + candidate.taken <= budget)
+    }
+
+    /// Marks a candidate as a victim, if it still can be one.
+    fn add(&mut self, candidate: Candidate) {
+        let life = self.store.segments().get(candidate.segment);
+        let is_free_to_go = life.state() == State::Sealed
+            && !self.store.pins().any(candidate.segment)
+            && !self.victims.contains(&candidate.segment);
+        if is_free_to_go {
+            life.set_state(State::Cleaning);
+            self.victims.push(candidate.segment);
+            self.taken += candidate.taken;
+        }
+    }
 }
 
 /// A victim stays in use after all.
-pub(crate) fn give_back(store: &Store, victim: SegmentNumber) {
+pub(super) fn give_back(store: &Store, victim: SegmentNumber) {
     store.segments().get(victim).set_state(State::Sealed);
 }
 
-fn candidates(store: &Store) -> impl Iterator<Item = Candidate> + '_ {
-    let durable = store.durable_lsn();
-    let oldest = store.oldest_opening(None);
-    store.segments().numbers().filter_map(move |segment| {
+fn is_in_use(life: &Segment, opening: Lsn) -> bool {
+    match life.state() {
+        State::Open | State::Sealed | State::Cleaning => life.opening_lsn() == opening,
+        State::Unallocated | State::Free => false,
+    }
+}
+
+/// Only a segment that is wholly durable may be a victim (design rule 4).
+fn is_ready(life: &Segment, durable: Lsn) -> bool {
+    life.state() == State::Sealed && life.sealed_lsn() <= durable
+}
+
+/// Looks at every segment once. What is opened meanwhile opens above `durable`, which no tombstone
+/// of a victim reaches; only the cleaner frees, and it is busy looking.
+pub(super) async fn look(worker: &Rc<Worker>) -> Choice {
+    let store = worker.store();
+    let turns = (store.segments().count() / SEGMENTS_PER_TURN).clamp(1, TURNS_MAX);
+    let capacity = rule::VICTIMS_MAX * turns as usize;
+    let view = View {
+        store,
+        durable: store.durable_lsn(),
+        now_s: store.now_s(),
+    };
+    let (mut hot, mut cold) = (Largest::new(capacity), Largest::new(capacity));
+    let mut openings = Largest::new(capacity + 2);
+    for (index, segment) in store.segments().numbers().enumerate() {
         let life = store.segments().get(segment);
-        let is_ready = life.state() == State::Sealed && life.sealed_lsn() <= durable;
-        if !is_ready || store.pins().any(segment) {
+        if is_in_use(life, life.opening_lsn()) {
+            openings.offer(Reverse((life.opening_lsn(), segment)));
+        }
+        if let Some(candidate) = view.candidate(segment, life.shadow_bytes()) {
+            match life.stream() {
+                Stream::Hot => hot.offer(candidate),
+                Stream::Cold => cold.offer(candidate),
+            }
+        }
+        if index % SEGMENTS_PER_SLICE == SEGMENTS_PER_SLICE - 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let openings = openings.into_sorted().into_iter().rev();
+    let openings: Vec<_> = openings.map(|Reverse(opening)| opening).collect();
+    let mut hot = hot.into_sorted();
+    view.favour_oldest(&mut hot, openings.first());
+    Choice {
+        hot,
+        cold: cold.into_sorted(),
+        openings,
+        turns_left: turns,
+        kind: None,
+    }
+}
+
+/// The moment of a look.
+struct View<'a> {
+    store: &'a Store,
+    durable: Lsn,
+    now_s: u32,
+}
+
+impl View<'_> {
+    /// A segment as a candidate, if it can be one. `shadow_bytes`: the tombstones that have to be
+    /// carried on.
+    fn candidate(&self, segment: SegmentNumber, shadow_bytes: u64) -> Option<Candidate> {
+        let life = self.store.segments().get(segment);
+        if !is_ready(life, self.durable) {
             return None;
         }
-        // Tombstones are carried on unless nothing older is left: then they cost nothing.
-        let is_oldest = life.stream() == Stream::Hot && life.opening_lsn() <= oldest;
-        let shadows = if is_oldest { 0 } else { life.shadow_bytes() };
-        let taken = life.live_bytes() + shadows;
-        let segment_bytes = u64::from(store.segment_bytes());
-        if taken * 100 > segment_bytes * UTILIZATION_PERCENT_MAX {
+        let segment_bytes = self.store.segment_bytes();
+        let expired = life.expired_bytes(self.now_s);
+        let taken = life.live_bytes().saturating_sub(expired) + shadow_bytes;
+        if taken * 100 > u64::from(segment_bytes) * rule::UTILIZATION_PERCENT_MAX {
             return None;
         }
-        let age = durable.bytes_since(life.sealed_lsn()).unwrap_or(0) + 1;
-        let worth = worth(taken, segment_bytes, age);
+        let age = self.durable.bytes_since(life.sealed_lsn()).unwrap_or(0);
         Some(Candidate {
             segment,
             taken,
-            worth,
+            worth: rule::worth(taken, segment_bytes, age),
         })
-    })
+    }
+
+    /// Tombstones are carried on unless nothing older is left: in the oldest segment they cost
+    /// nothing.
+    fn favour_oldest(&self, hot: &mut Vec<Candidate>, oldest: Option<&(Lsn, SegmentNumber)>) {
+        let Some((_, segment)) = oldest else { return };
+        let life = self.store.segments().get(*segment);
+        if life.stream() != Stream::Hot || life.shadow_bytes() == 0 {
+            return;
+        }
+        let Some(candidate) = self.candidate(*segment, 0) else {
+            return;
+        };
+        hot.retain(|other| other.segment != *segment);
+        let position = hot.partition_point(|other| *other < candidate);
+        hot.insert(position, candidate);
+    }
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "an order of worths needs no exact numbers"
-)]
-fn worth(taken: u64, segment_bytes: u64, age: u64) -> f64 {
-    let utilization = taken as f64 / segment_bytes as f64;
-    (1.0 - utilization) * age as f64 / (1.0 + utilization)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_are_kept_in_order() {
+        let mut largest = Largest::new(3);
+        for item in [5, 1, 9, 7, 3, 8] {
+            largest.offer(item);
+        }
+        assert_eq!(largest.into_sorted(), [7, 8, 9]);
+    }
+
+    #[test]
+    fn the_lowest_are_the_largest_of_the_reverse() {
+        let mut lowest = Largest::new(2);
+        for item in [5, 1, 9, 7, 3] {
+            lowest.offer(Reverse(item));
+        }
+        let sorted: Vec<_> = lowest.into_sorted().into_iter().rev().collect();
+        assert_eq!(sorted, [Reverse(1), Reverse(3)]);
+    }
+
+    #[test]
+    fn candidates_are_ordered_by_worth() {
+        let candidate = |number, worth| Candidate {
+            segment: SegmentNumber::new(number),
+            taken: 0,
+            worth,
+        };
+        assert!(candidate(0, 2.0) > candidate(1, 1.0));
+        assert!(
+            candidate(0, 1.0) > candidate(1, 1.0),
+            "at a tie the lower number"
+        );
+    }
 }

@@ -7,6 +7,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+#[cfg(not(loom))]
 use std::sync::atomic::AtomicU64;
 
 /// Every buffer starts on such a boundary, in bytes: the largest block a device may have, and a
@@ -108,10 +109,16 @@ impl Memory {
     }
 }
 
+/// What threads use side by side. Under loom, `words_loom.rs` has both.
+#[cfg(not(loom))]
+pub(super) type Word = AtomicU64;
+
 /// Memory that threads use side by side, a word at a time, so that even a broken promise among them
 /// yields garbage bytes and not a data race.
+#[cfg(not(loom))]
 pub(super) struct SharedMemory(Memory);
 
+#[cfg(not(loom))]
 impl SharedMemory {
     /// Zeroed memory of `bytes` rounded up to [`BUFFER_ALIGN`].
     pub(super) fn new(source: &'static MemorySource, bytes: usize) -> Self {
@@ -123,8 +130,8 @@ impl SharedMemory {
     }
 
     /// All of it.
-    pub(super) fn words(&self) -> &[AtomicU64] {
-        let start = self.0.start.cast::<AtomicU64>();
+    pub(super) fn words(&self) -> &[Word] {
+        let start = self.0.start.cast::<Word>();
         // SAFETY: the piece is initialized and aligned to more than a word, its length is a
         // multiple of one, and nobody has another kind of reference to it: the inner `Memory` is
         // private.
@@ -148,6 +155,7 @@ impl Drop for Memory {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(not(loom))]
     use std::sync::atomic::Ordering;
 
     use super::*;
@@ -163,6 +171,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(not(loom))]
     fn shared_memory_is_words_over_the_same_bytes() {
         let memory = SharedMemory::new(&HEAP, 4096);
         memory.words()[2].store(u64::from_ne_bytes(*b"abcdefgh"), Ordering::Relaxed);

@@ -19,7 +19,11 @@ pub mod memory;
 pub mod operation;
 pub mod shared;
 pub mod sim;
+// Its reactor is not in a runtime built for loom, which also could not follow a kernel.
+#[cfg(not(loom))]
 pub mod uring;
+#[cfg(loom)]
+mod words_loom;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -4,11 +4,15 @@
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use bytes::{Bytes, BytesMut};
 
-use super::memory::{MemorySource, SharedMemory};
+use super::memory::MemorySource;
+#[cfg(not(loom))]
+use super::memory::{SharedMemory, Word};
+#[cfg(loom)]
+use super::words_loom::{SharedMemory, Word};
 
 /// Bytes that are copied to the stack at a time to be checksummed: half of a first-level cache.
 const CHECKSUM_STEP_BYTES: usize = 16 << 10;
@@ -124,15 +128,15 @@ impl SharedBuffer {
 /// What a range touches.
 struct Span<'a> {
     /// All words of it, the parts of words at its ends included.
-    words: &'a [AtomicU64],
+    words: &'a [Word],
     /// Bytes before the first word that starts within.
     head_bytes: usize,
     /// From that word on.
-    whole: &'a [AtomicU64],
+    whole: &'a [Word],
 }
 
 /// Stores `bytes` at `start` within the first of `words`. No bytes: no word is needed.
-fn splice(words: &[AtomicU64], start: usize, bytes: &[u8]) {
+fn splice(words: &[Word], start: usize, bytes: &[u8]) {
     if let [word, ..] = words
         && !bytes.is_empty()
     {
@@ -143,7 +147,7 @@ fn splice(words: &[AtomicU64], start: usize, bytes: &[u8]) {
 }
 
 /// Loads `bytes` from `start` within the first of `words`. No bytes: no word is needed.
-fn extract(words: &[AtomicU64], start: usize, bytes: &mut [u8]) {
+fn extract(words: &[Word], start: usize, bytes: &mut [u8]) {
     if let [word, ..] = words {
         let whole = word.load(Ordering::Relaxed).to_ne_bytes();
         bytes.copy_from_slice(&whole[start..start + bytes.len()]);

@@ -12,7 +12,7 @@ use crate::units::{Extent, Generation, Lsn, SegmentNumber, UNIT_BYTES};
 /// The footer's area at a segment's end, in bytes: a block of any device.
 pub const FOOTER_BYTES: usize = 4096;
 
-const FOOTER_MAGIC: &[u8; 8] = b"CLLRSUMM";
+pub(super) const FOOTER_MAGIC: &[u8; 8] = b"CLLRSUMM";
 
 const OPENING_LSN: Field = Field::new("opening_lsn", 32, 8);
 const END_LSN: Field = Field::new("end_lsn", 40, 8);

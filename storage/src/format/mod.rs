@@ -19,6 +19,7 @@ pub mod field;
 pub mod footer;
 pub mod page;
 pub mod record;
+pub mod remains;
 pub mod segment;
 pub mod summary;
 pub mod superblock;
@@ -39,7 +40,11 @@ pub use record::{
     HEAD_BYTES_MAX, Kind, RECORD_BYTES_MAX, RECORD_BYTES_MIN, Record, RecordHead, RecordHeadBytes,
     reseal,
 };
-pub use segment::{SEGMENT_HEADER_BYTES, SegmentHeader, SegmentState, StoreId, Stream};
+pub use remains::Remains;
+pub use segment::{
+    SEGMENT_HEADER_BYTES, SegmentHeader, SegmentState, StoreId, Stream, is_damaged_footer,
+    is_damaged_header,
+};
 pub use summary::{ENTRY_BYTES, EntryDetail, Identity, SummaryEntry, entry_offset};
 pub use superblock::{
     DEVICES_MAX, DeviceId, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,

@@ -24,7 +24,7 @@ pub const RECORD_BYTES_MAX: u32 = 64 << 10;
 
 const HEADER_CRC: Field = Field::new("header_crc", 0, 4);
 const PAYLOAD_CRC: Field = Field::new("payload_crc", 4, 4);
-const LSN: Field = Field::new("lsn", 8, 8);
+pub(super) const LSN: Field = Field::new("lsn", 8, 8);
 const VALUE_BYTES: Field = Field::new("value_bytes", 16, 4);
 const KEY_BYTES: Field = Field::new("key_bytes", 20, 2);
 const KIND: Field = Field::new("kind", 22, 1);
@@ -32,7 +32,7 @@ const FLAGS: Field = Field::new("flags", 23, 1);
 const DATABASE: Field = Field::new("database", 24, 4);
 const VALUE_TYPE: Field = Field::new("value_type", 28, 1);
 const ENCODING: Field = Field::new("encoding", 29, 1);
-const RESERVED: Field = Field::new("reserved", 30, 2);
+pub(super) const RESERVED: Field = Field::new("reserved", 30, 2);
 const EXTENSION: Field = Field::new("extension", 32, 8);
 
 /// The header, field by field; the extension follows when its flag is set.
@@ -223,6 +223,11 @@ impl RecordHead {
         if HEADER_CRC.get_u32(sealed) != seed.checksum(&sealed[HEADER_CRC.bytes..]) {
             return Err(FormatError::Checksum);
         }
+        Self::parse(sealed)
+    }
+
+    /// What the fields say, whether or not the checksum was compared.
+    pub(super) fn parse(sealed: &[u8]) -> Result<Self, FormatError> {
         let flags = FLAGS.get_u8(sealed);
         if flags & !(EXTENDED | PAGED) != 0 {
             return Err(FormatError::Malformed { field: FLAGS.name });
@@ -276,7 +281,7 @@ impl RecordHead {
 }
 
 /// The bytes that the header's checksum spans, and the checksum before them.
-fn sealed_bytes(bytes: &[u8]) -> Result<&[u8], FormatError> {
+pub(super) fn sealed_bytes(bytes: &[u8]) -> Result<&[u8], FormatError> {
     let truncated = |needed| FormatError::Truncated {
         needed,
         found: bytes.len(),

@@ -170,6 +170,40 @@ pub(super) fn seal(bytes: &mut [u8], magic: [u8; 8]) {
     CRC.put_u32(bytes, crc);
 }
 
+/// Whether the checksum fits a version that this program knows: then the number is damaged, and
+/// not of a later program.
+fn is_known_version_damaged(bytes: &[u8]) -> bool {
+    let after = &bytes[VERSION.offset + VERSION.bytes..];
+    (1..=FORMAT_VERSION).any(|known| {
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&known.to_le_bytes()), after);
+        CRC.get_u32(bytes) == crc
+    })
+}
+
+/// Whether bytes that a decoder refused were once a structure of this `store` with this magic: most
+/// of the magic, or the store's id, can still be read. What others left on a device is not.
+fn is_damaged_own(bytes: &[u8], magic: [u8; 8], store: StoreId) -> bool {
+    /// Of the magic's 8 bytes.
+    const ALIKE_MIN: usize = 6;
+    let found = MAGIC.get(bytes);
+    let alike = found
+        .iter()
+        .zip(&magic)
+        .filter(|(found, own)| found == own)
+        .count();
+    alike >= ALIKE_MIN || STORE.get(bytes) == store.get()
+}
+
+/// Whether a segment header of this store lay where these bytes are now.
+pub fn is_damaged_header(bytes: &[u8], store: StoreId) -> bool {
+    is_damaged_own(bytes, *MAGIC_VALUE, store)
+}
+
+/// Whether a footer of this store lay where these bytes are now.
+pub fn is_damaged_footer(bytes: &[u8], store: StoreId) -> bool {
+    is_damaged_own(bytes, *super::footer::FOOTER_MAGIC, store)
+}
+
 /// Tells what bytes are before anything in them is believed: absent, blank, foreign, of a later
 /// version (whose checksum may lie elsewhere), damaged, or good.
 pub(super) fn unseal(bytes: &[u8], needed: usize, magic: [u8; 8]) -> Result<&[u8], FormatError> {
@@ -185,7 +219,7 @@ pub(super) fn unseal(bytes: &[u8], needed: usize, magic: [u8; 8]) -> Result<&[u8
         return Err(FormatError::ForeignMagic);
     }
     let found = VERSION.get_u32(bytes);
-    if found > FORMAT_VERSION {
+    if found > FORMAT_VERSION && !is_known_version_damaged(bytes) {
         return Err(FormatError::NewerVersion {
             found,
             known: FORMAT_VERSION,

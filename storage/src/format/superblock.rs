@@ -34,7 +34,8 @@ const DEVICE_COUNT: Field = Field::new("device_count", 90, 2);
 const CLEAN: Field = Field::new("clean", 92, 1);
 const RESERVED: Field = Field::new("reserved", 93, 3);
 const DATABASE_MAP: Field = Field::new("database_map", 96, MAP_BYTES);
-const RESERVED_MAP: Field = Field::new("reserved_map", 164, 28);
+const MAP_LSN: Field = Field::new("map_lsn", 164, 8);
+const RESERVED_MAP: Field = Field::new("reserved_map", 172, 20);
 const DEVICE_IDS: Field = Field::new("device_ids", 192, 16 * DEVICES_MAX);
 const RESERVED_END: Field = Field::new("reserved_end", 1216, SUPERBLOCK_BYTES - 1216);
 
@@ -57,6 +58,7 @@ pub const SUPERBLOCK_LAYOUT: &[Field] = &[
     CLEAN,
     RESERVED,
     DATABASE_MAP,
+    MAP_LSN,
     RESERVED_MAP,
     DEVICE_IDS,
     RESERVED_END,
@@ -109,6 +111,8 @@ pub struct Superblock {
     pub clean: bool,
     /// The database map as of this writing.
     pub databases: DatabaseMap,
+    /// Where the record of that map ends in the log; zero: this epoch has written none.
+    pub map_lsn: Lsn,
 }
 
 impl Superblock {
@@ -137,6 +141,7 @@ impl Superblock {
         DEVICE_COUNT.put_u16(&mut bytes, self.devices.len() as u16);
         CLEAN.put_u8(&mut bytes, u8::from(self.clean));
         DATABASE_MAP.put(&mut bytes, &self.databases.encode());
+        MAP_LSN.put_u64(&mut bytes, self.map_lsn.get());
         let slots = bytes[DEVICE_IDS.offset..].chunks_exact_mut(16);
         slots
             .zip(&self.devices)
@@ -176,6 +181,7 @@ impl Superblock {
                 _ => return Err(FormatError::Malformed { field: CLEAN.name }),
             },
             databases: DatabaseMap::decode(DATABASE_MAP.get(bytes))?,
+            map_lsn: Lsn::new(MAP_LSN.get_u64(bytes)),
         };
         superblock.checked()
     }

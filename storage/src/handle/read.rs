@@ -23,13 +23,6 @@ impl Handle {
         self.0.lookup_many(db, keys)
     }
 
-    /// Has the index entry of a key fetched into the processor's cache: for pipelines, which know
-    /// their keys before they need them.
-    pub fn prefetch(&self, db: Db, key: &[u8]) {
-        let identity = self.0.identify(self.store().databases().resolve(db), key);
-        self.store().index().prefetch(identity);
-    }
-
     /// Reads a key. `None`: it does not exist.
     pub async fn get(&self, db: Db, key: &[u8]) -> Result<Option<Snapshot>, StoreError> {
         match self.lookup(db, key) {
@@ -62,7 +55,10 @@ impl Handle {
         key: &[u8],
         hold: Option<StripeLocks>,
     ) -> Result<Option<Snapshot>, StoreError> {
-        let Some((_, record)) = self.0.read_record(identity).await? else {
+        let found = self.0.read_record(identity).await?;
+        self.0
+            .note_use(identity, found.as_ref().map(|(entry, _)| entry));
+        let Some((_, record)) = found else {
             return Ok(None);
         };
         if record.key() != key || record.is_expired(self.clock().unix_ms()) {
@@ -125,9 +121,17 @@ impl Handle {
         Ok(is_there.then(|| record.expiry_ms()))
     }
 
+    /// About how often a key was used of late, from 0 to 15, as far as a policy has had uses
+    /// counted. Asking is no use.
+    pub fn use_count(&self, db: Db, key: &[u8]) -> u64 {
+        let identity = self.0.identify(self.store().databases().resolve(db), key);
+        self.store().eviction().count(identity)
+    }
+
     /// Counts as a use of the key for whoever chooses keys to evict.
     pub fn touch(&self, db: Db, key: &[u8]) {
         let identity = self.0.identify(self.store().databases().resolve(db), key);
-        self.store().index().mark_referenced(identity);
+        let found = self.store().index().lookup(identity);
+        self.0.note_use(identity, found.as_ref());
     }
 }

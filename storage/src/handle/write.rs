@@ -67,7 +67,9 @@ impl Handle {
                 Attempt::Done
             }
             Err(Refused::Failed(error)) => Attempt::Failed(error),
-            Err(Refused::Locked | Refused::NoRoom | Refused::Unsure { .. }) => Attempt::Blocked,
+            Err(Refused::Locked | Refused::NoRoom | Refused::Short(_) | Refused::Unsure { .. }) => {
+                Attempt::Blocked
+            }
         }
     }
 
@@ -249,7 +251,9 @@ impl Handle {
                 Attempt::Done
             }
             Err(Refused::Failed(error)) => Attempt::Failed(error),
-            Err(Refused::Locked | Refused::NoRoom | Refused::Unsure { .. }) => Attempt::Blocked,
+            Err(Refused::Locked | Refused::NoRoom | Refused::Short(_) | Refused::Unsure { .. }) => {
+                Attempt::Blocked
+            }
         }
     }
 }

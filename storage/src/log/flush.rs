@@ -6,10 +6,10 @@
 //! summary.
 
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
 
 use crate::format::{Footer, Stream};
 use crate::log::{BODY_START, Log, Reserved};
+use crate::sync::{Ordering, yield_now};
 use crate::units::{Lsn, SegmentNumber};
 
 /// Full units go out at once, without waiting for a timer.
@@ -317,7 +317,7 @@ impl Log {
             if let Some(end) = end {
                 return end;
             }
-            std::thread::yield_now();
+            yield_now();
         }
     }
 

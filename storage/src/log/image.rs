@@ -12,13 +12,13 @@
 //! within it, and by that knows that it has to seal the segment.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::device::SharedBuffer;
 use crate::format::{
     ENTRY_BYTES, FOOTER_BYTES, Footer, GenerationSeed, RecordDraft, SEGMENT_HEADER_BYTES,
     SummaryEntry, entry_offset, pad_head,
 };
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::units::{Lsn, SegmentNumber, UNIT_BYTES};
 
 /// Where a segment's records begin.
@@ -180,6 +180,12 @@ impl Image {
         (at <= self.limit_units(count)).then(|| place(count, at))
     }
 
+    /// What is left for records and their entries, in bytes; 0 when the segment is closed.
+    pub(crate) fn room_bytes(&self) -> u32 {
+        self.end()
+            .map_or(0, |end| self.body_end(end.slot).saturating_sub(end.offset))
+    }
+
     /// The offset at which a segment of `count` records ends and its summary begins.
     pub(crate) fn body_end(&self, count: u32) -> u32 {
         let units = self.limit_units(u64::from(count));
@@ -230,19 +236,25 @@ impl Image {
         self.write(self.segment_bytes - FOOTER_BYTES as u32, &footer.encode());
     }
 
-    /// A reader is about to copy from the image; it must check afterwards that the segment is still
-    /// held by it, and call [`Image::leave`].
-    pub(crate) fn enter(&self) {
-        self.readers.fetch_add(1, Ordering::SeqCst);
-    }
-
-    pub(crate) fn leave(&self) {
-        self.readers.fetch_sub(1, Ordering::SeqCst);
+    /// Copies from the image with `copy`, if `is_held` still says that it holds the reader's
+    /// segment.
+    pub(crate) fn read<T>(
+        &self,
+        is_held: impl FnOnce() -> bool,
+        copy: impl FnOnce(&Self) -> T,
+    ) -> Option<T> {
+        self.readers.fetch_add(1, Ordering::AcqRel);
+        let copied = is_held().then(|| copy(self));
+        self.readers.fetch_sub(1, Ordering::Release);
+        copied
     }
 
     /// Whether a reader may still be copying. The segment no longer names this image.
+    ///
+    /// Adds nothing instead of loading: so it has its place among the readers' own additions. Who
+    /// came before is counted, and who comes after sees that the segment has left.
     pub(crate) fn has_readers(&self) -> bool {
-        self.readers.load(Ordering::SeqCst) > 0
+        self.readers.fetch_add(0, Ordering::AcqRel) > 0
     }
 }
 

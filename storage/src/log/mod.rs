@@ -11,10 +11,11 @@ mod image;
 mod published;
 mod round;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+#[cfg(all(test, loom))]
+mod loom_tests;
 
-use parking_lot::Mutex;
+use std::sync::Arc;
+
 use tokio::sync::Notify;
 
 pub(crate) use flush::WriteJob;
@@ -27,6 +28,7 @@ use crate::log::flush::Flush;
 use crate::log::published::Published;
 use crate::log::round::Rounds;
 use crate::segment::SegmentTable;
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex, Ordering, yield_now};
 use crate::units::{Generation, Lsn};
 
 /// No segment is open: writers wait for the next one.
@@ -184,7 +186,7 @@ impl Log {
             }
             // A thread is sealing the segment: where it ends is known in a moment.
             drop(flush);
-            std::thread::yield_now();
+            yield_now();
         }
     }
 
@@ -216,7 +218,7 @@ impl Log {
                     self.published.end(worker);
                     match seal {
                         Some(end) => self.roll_over(current, end),
-                        None => std::thread::yield_now(),
+                        None => yield_now(),
                     }
                 }
             }

@@ -4,8 +4,7 @@
 //! time of it in its worker's own word, so that whoever flushes knows up to which LSN every record
 //! is complete, and the durable LSN never passes an unpublished one.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
+use crate::sync::{AtomicU64, Ordering, spin_loop, yield_now};
 use crate::units::Lsn;
 
 /// The worker has no reservation under way.
@@ -56,9 +55,9 @@ impl Published {
         while !self.all_below(limit) {
             turns += 1;
             if turns % SPIN_TURNS_MAX == 0 {
-                std::thread::yield_now();
+                yield_now();
             } else {
-                std::hint::spin_loop();
+                spin_loop();
             }
         }
     }

@@ -7,15 +7,13 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
-
-use parking_lot::Mutex;
 
 use crate::error::StoreError;
 use crate::log::Log;
 use crate::log::flush::RoundWrites;
 use crate::segment::State;
+use crate::sync::{AtomicU64, Mutex, Ordering};
 use crate::units::Lsn;
 use crate::worker::Worker;
 

@@ -120,6 +120,23 @@ impl Collections {
         self.registry.lock().sweep.pop_front()
     }
 
+    /// The collection of a key with a large value.
+    pub(crate) fn of_root(&self, root: Identity) -> Option<Collection> {
+        self.registry.lock().by_root.get(&root).copied()
+    }
+
+    /// The key whose large value has its pages in a collection: a search through all of them.
+    pub(crate) fn root_of(&self, id: CollectionId) -> Option<Identity> {
+        let registry = self.registry.lock();
+        let mut roots = registry.by_root.iter();
+        roots.find_map(|(root, collection)| (collection.id == id).then_some(*root))
+    }
+
+    /// Collections whose pages wait to be swept.
+    pub(crate) fn abandoned_count(&self) -> u64 {
+        self.registry.lock().sweep.len() as u64
+    }
+
     /// Woken when there is something to sweep.
     pub(crate) fn sweep_wanted(&self) -> &Notify {
         &self.sweep_wanted

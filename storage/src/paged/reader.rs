@@ -155,7 +155,9 @@ impl PagedValue {
     /// A page that the root promises is not there: damage, counted like any other.
     fn missing(&self, page: u32) -> StoreError {
         let error = StoreError::MissingPage { page };
-        self.worker.store().note_read_failure(&error);
+        self.worker
+            .store()
+            .note_missing_page(self.root.collection, page);
         error
     }
 

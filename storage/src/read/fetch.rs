@@ -13,11 +13,12 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
+use crate::damage::Part;
 use crate::device::{DeviceError, IoBuffer};
 use crate::error::StoreError;
 use crate::format::{Record, RecordSeed, class_bytes};
 use crate::place;
-use crate::read::{Located, StoredRecord};
+use crate::read::{Located, StoredRecord, remains};
 use crate::segment::Pin;
 use crate::units::{Extent, Location, SegmentNumber};
 use crate::value::Snapshot;
@@ -63,7 +64,8 @@ struct Target {
     at: Location,
     segment: SegmentNumber,
     seed: RecordSeed,
-    extent: Extent,
+    /// The record's length at most.
+    bytes: u64,
     /// Where the record begins in the aligned extent.
     skip: usize,
     pin: Pin,
@@ -107,7 +109,7 @@ fn submit(worker: &Rc<Worker>, shared: &Rc<Shared>, at: Location, located: Locat
         at,
         segment,
         seed: store.segments().get(segment).seed().at(offset),
-        extent,
+        bytes: record.bytes,
         skip: usize::try_from(record.offset - extent.offset).expect("within a block"),
         pin: located.pin,
     };
@@ -129,7 +131,9 @@ fn finish(shared: &Shared, target: Target, result: Result<IoBuffer, DeviceError>
             let store = worker.store();
             store.cache().insert(store.cache_key(target.at), record);
         }
-        Err(error) => worker.store().note_read_failure(error),
+        // Damage was reported where it was found.
+        Err(StoreError::Corrupt { .. }) => {}
+        Err(error) => tracing::error!(%error, "a record could not be read"),
     }
     // The pin goes after the cache was fed: its key names the segment's life.
     drop(target.pin);
@@ -145,19 +149,19 @@ fn verify(target: &Target, buffer: IoBuffer) -> Result<StoredRecord, StoreError>
         let end = buffer.len();
         buffer.into_bytes(target.skip..end)
     };
-    let head = Record::decode(&bytes, target.seed).map(|record| record.head);
-    head.map(|head| StoredRecord::new(bytes, head))
-        .map_err(|_| StoreError::Corrupt {
-            device: target
-                .worker
-                .store()
-                .segments()
-                .place(target.segment)
-                .0
-                .get(),
-            segment: target.segment.get(),
-            extent: target.extent,
-        })
+    let store = target.worker.store();
+    let is_served = !store.segments().is_lost(target.segment);
+    let decoded = Record::decode(&bytes, target.seed).map(|record| record.head);
+    let Some(head) = decoded.ok().filter(|_| is_served) else {
+        let offset = store.split(target.at).1;
+        let extent = Extent {
+            offset: u64::from(offset),
+            bytes: target.bytes,
+        };
+        let loss = remains::loss(&bytes, target.seed);
+        return Err(store.corrupt(target.segment, (Part::Record, extent), loss));
+    };
+    Ok(StoredRecord::new(bytes, head))
 }
 
 impl Future for Fetch {

@@ -41,7 +41,9 @@ impl Worker {
     pub(crate) fn lookup(self: &Rc<Self>, db: Db, key: &[u8]) -> Lookup {
         let database = self.store().databases().resolve(db);
         let identity = self.identify(database, key);
-        let Some(located) = self.locate(identity) else {
+        let located = self.locate(identity);
+        self.note_use(identity, located.as_ref().map(|located| &located.entry));
+        let Some(located) = located else {
             return Lookup::Absent;
         };
         let now_ms = self.store().clock().unix_ms();
@@ -77,6 +79,9 @@ impl Worker {
             .map(|key| self.identify(database, key))
             .collect();
         let located = self.locate_many(&identities);
+        for (identity, located) in identities.iter().zip(&located) {
+            self.note_use(*identity, located.as_ref().map(|located| &located.entry));
+        }
         let found = located.into_iter().zip(keys);
         found
             .map(|(located, key)| self.lookup_located(located, key))

@@ -11,8 +11,11 @@
 mod fetch;
 mod lookup;
 mod record;
+pub(crate) mod remains;
+mod segment;
 
 pub use fetch::Read;
 pub(crate) use fetch::{Fetch, ReadMap, Source};
 pub(crate) use lookup::Located;
 pub(crate) use record::{StoredRecord, record_len};
+pub(crate) use segment::{read_range, read_summary};

@@ -1,8 +1,12 @@
 //! A new store on blank devices. Owns its first superblocks; must never be called for devices that
 //! hold anything.
 
+use std::sync::Arc;
+
 use cellar_index::{Hasher, Index};
 
+use crate::damage::DamageLog;
+use crate::device::Device;
 use crate::error::OpenError;
 use crate::format::{
     DEVICES_MAX, DatabaseMap, DeviceId, RESERVED_BYTES, SEGMENT_HEADER_BYTES, StoreId, Superblock,
@@ -38,7 +42,7 @@ pub(super) async fn create(request: &OpenRequest<'_>) -> Result<Recovered, OpenE
     );
     Ok(Recovered {
         device_order: (0..superblocks.len()).collect(),
-        segments: SegmentTable::new(&counts),
+        segments: Arc::new(SegmentTable::new(&counts)),
         index: Index::new(0).map_err(|_| OpenError::NoMemory)?,
         hasher: Hasher::new(first.hash_seed),
         map: first.databases,
@@ -49,7 +53,7 @@ pub(super) async fn create(request: &OpenRequest<'_>) -> Result<Recovered, OpenE
         was_clean: true,
         read_bytes: request.progress.read_bytes(),
         record_count: 0,
-        corrupt_records: 0,
+        damage: DamageLog::new(request.listed_max),
         superblocks,
     })
 }
@@ -74,6 +78,7 @@ fn first_superblocks(request: &OpenRequest<'_>) -> Result<Vec<Superblock>, OpenE
         devices: devices.clone(),
         clean: false,
         databases: DatabaseMap::default(),
+        map_lsn: Lsn::ZERO,
     };
     Ok(counts.iter().enumerate().map(superblock).collect())
 }
@@ -91,22 +96,10 @@ fn segment_counts(request: &OpenRequest<'_>) -> Result<Vec<u32>, OpenError> {
         let device = name(&*request.devices[DEVICES_MAX]);
         return Err(OpenError::Incomplete { device, reason });
     }
-    let mut room = Vec::new();
-    for device in request.devices {
-        let bytes = device.geometry().capacity_bytes;
-        let segments = bytes.saturating_sub(RESERVED_BYTES) / u64::from(segment_bytes);
-        if segments < SEGMENTS_MIN {
-            let (device, segments_min) = (name(&**device), SEGMENTS_MIN);
-            return Err(OpenError::TooSmall {
-                device,
-                bytes,
-                segments,
-                segment_bytes,
-                segments_min,
-            });
-        }
-        room.push(segments);
-    }
+    let devices = request.devices.iter();
+    let room: Vec<u64> = devices
+        .map(|device| segments_of(&**device, segment_bytes))
+        .collect::<Result<_, _>>()?;
     // What locations cannot reach is left out, of each device its share.
     let reachable = segments_reachable(segment_bytes);
     let all: u64 = room.iter().sum();
@@ -115,6 +108,27 @@ fn segment_counts(request: &OpenRequest<'_>) -> Result<Vec<u32>, OpenError> {
         u32::try_from(segments).expect("locations reach fewer than 2^32 segments")
     };
     Ok(room.into_iter().map(share).collect())
+}
+
+/// How many segments a device has room for; an error if it is too small to be of use.
+pub(super) fn segments_of(device: &dyn Device, segment_bytes: u32) -> Result<u64, OpenError> {
+    let bytes = device.geometry().capacity_bytes;
+    let segments = bytes.saturating_sub(RESERVED_BYTES) / u64::from(segment_bytes);
+    if segments < SEGMENTS_MIN {
+        return Err(OpenError::TooSmall {
+            device: name(device),
+            bytes,
+            segments,
+            segment_bytes,
+            segments_min: SEGMENTS_MIN,
+        });
+    }
+    Ok(segments)
+}
+
+/// The id of a device that joins a store, from the randomness of this start.
+pub(super) fn new_device_id(seed: [u8; 32], number: u32) -> DeviceId {
+    DeviceId::new(Random::new(seed).draw(Purpose::Device, number))
 }
 
 /// What random bytes are for.

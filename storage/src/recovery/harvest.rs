@@ -3,10 +3,14 @@
 
 use cellar_index::Hasher;
 
+use crate::damage::{Loss, Part};
+use crate::device::DeviceError;
 use crate::error::OpenError;
 use crate::format::{
-    DatabaseMap, EntryDetail, Identity, Kind, PageKey, Record, RootValue, SummaryEntry,
+    EntryDetail, Identity, Kind, PageKey, RECORD_BYTES_MAX, Record, Remains, RootValue,
+    SummaryEntry,
 };
+use crate::read::remains::loss_of;
 use crate::recovery::media::Media;
 use crate::recovery::survey::{BODY_START, Life};
 use crate::recovery::walk::{Sight, Walk, length};
@@ -23,51 +27,94 @@ pub(super) struct Harvest {
 }
 
 /// Walks a segment's records up to `void`, or up to where the records end. What does not verify is
-/// damage, reported and skipped; in a cold segment that was not sealed it may also be the last
-/// writes, torn. `is_dense`: there are records up to the end, so that a gap before it is damage
-/// too.
+/// the end of a cold segment that was not sealed; anywhere else it is damage, reported and skipped.
+/// `is_dense`: there are records up to the end, so that a gap before it is damage too.
 pub(super) async fn harvest(
     media: &Media<'_>,
     hasher: &Hasher,
     life: &Life,
     void: Lsn,
     is_dense: bool,
-) -> Result<Harvest, OpenError> {
+) -> Result<Harvest, DeviceError> {
     let body_end = life.body_end_max(media.segment_bytes);
     let end = if life.is_hot() {
         life.offset_of(void, body_end)
     } else {
         body_end
     };
+    let mut whole_end = (life.is_hot() || life.footer.is_some()).then_some(end);
     let mut reaper = Reaper::new(media, hasher, life, void);
     let mut walk = Walk::new(media, life, BODY_START, end);
     while !walk.is_at_end() {
         let offset = walk.offset();
+        if !matches!(walk.look().await?, Sight::Record(_)) {
+            let whole = match whole_end {
+                Some(whole) => whole,
+                None => last_whole(media, life, (offset, end)).await?,
+            };
+            if offset >= whole {
+                break;
+            }
+            whole_end = Some(whole);
+        }
         let step = match walk.look().await? {
             Sight::Nothing => {
                 reaper.miss(offset);
                 UNIT_BYTES
             }
-            Sight::Damaged(record) if reaper.may_be_torn => {
-                reaper.miss(offset);
-                length(&record)
-            }
             Sight::Damaged(record) => {
-                media.report_damage(life.segment(), offset, "a record's content does not verify");
-                reaper.take(offset, &record)?;
-                length(&record)
+                let length = length(&record);
+                reaper.take_damaged(offset, length).await?;
+                length
             }
             Sight::Record(record) => {
-                reaper.take(offset, &record)?;
+                reaper.take(offset, &record).await?;
                 length(&record)
             }
         };
         walk.advance(step);
     }
     if is_dense {
-        reaper.end_gap();
+        reaper.end_gap(walk.offset()).await?;
     }
     Ok(reaper.harvest)
+}
+
+/// Up to where the records of a cold segment without a footer are known to have been whole, seen
+/// from a break: what does not verify there is damage, and what lies behind is unfinished.
+///
+/// Each write of a cold segment ends in a pad and is durable before the next one begins. So a
+/// record behind such a pad shows that all before it was whole once. Nothing is unfinished in a
+/// segment that was sealed, or of a store that was closed in order.
+async fn last_whole(
+    media: &Media<'_>,
+    life: &Life,
+    (from, end): (u32, u32),
+) -> Result<u32, DeviceError> {
+    let is_complete =
+        media.was_clean || life.is_footer_lost || life.header.generation.epoch < media.epoch;
+    let (mut whole, mut write_end) = (from, None);
+    let mut walk = Walk::new(media, life, from, end);
+    while !walk.is_at_end() {
+        let offset = walk.offset();
+        let step = match walk.look().await? {
+            Sight::Nothing | Sight::Damaged(_) => UNIT_BYTES,
+            Sight::Record(record) => {
+                if let Some(write_end) = write_end.take_if(|write_end| offset >= *write_end) {
+                    whole = write_end;
+                }
+                if record.head.kind == Kind::Pad && write_end.is_none() {
+                    write_end = Some(offset + length(&record));
+                }
+                if is_complete {
+                    whole = offset + length(&record);
+                }
+                length(&record)
+            }
+        };
+        walk.advance(step);
+    }
+    Ok(whole)
 }
 
 /// Gathers what a walk meets.
@@ -76,13 +123,8 @@ struct Reaper<'a> {
     hasher: &'a Hasher,
     life: &'a Life,
     void: Lsn,
-    /// Of a cold segment that was not sealed the last writes may be missing. Each ended in a pad,
-    /// and was durable before the next one began.
-    may_be_torn: bool,
     /// Where the places began that hold no record, since the last record.
     gap: Option<u32>,
-    /// A pad lies behind the gap, in a segment that may be torn.
-    gap_is_padded: bool,
     harvest: Harvest,
 }
 
@@ -98,9 +140,7 @@ impl<'a> Reaper<'a> {
             hasher,
             life,
             void,
-            may_be_torn: !life.is_hot() && life.footer.is_none(),
             gap: None,
-            gap_is_padded: false,
             harvest,
         }
     }
@@ -110,37 +150,97 @@ impl<'a> Reaper<'a> {
         self.gap.get_or_insert(offset);
     }
 
-    /// The places without a record were not the segment's end.
-    fn end_gap(&mut self) {
-        if let Some(offset) = self.gap.take() {
-            self.media
-                .report_damage(self.life.segment(), offset, "records are lost");
+    /// The places without a record, up to `end`, were not the segment's end.
+    async fn end_gap(&mut self, end: u32) -> Result<(), DeviceError> {
+        match self.gap.take() {
+            Some(start) => self.take_lost(start, end).await,
+            None => Ok(()),
         }
     }
 
-    /// A record lies here. One whose content is damaged gets its entry as well: a read then tells,
-    /// instead of finding an older value or none.
-    fn take(&mut self, offset: u32, record: &Record<'_>) -> Result<(), OpenError> {
-        if !self.may_be_torn || self.gap_is_padded {
-            self.end_gap();
+    /// A record lies here, with a header that verifies and a content that does not.
+    async fn take_damaged(&mut self, offset: u32, bytes: u32) -> Result<(), DeviceError> {
+        self.end_gap(offset).await?;
+        self.harvest.body_end = offset + bytes;
+        self.take_lost(offset, offset + bytes).await
+    }
+
+    /// From `start` to `end` something is damaged. Where it can be told that it was one record, its
+    /// key gets an entry: a read then tells of the damage, instead of finding an older value or
+    /// none.
+    async fn take_lost(&mut self, start: u32, end: u32) -> Result<(), DeviceError> {
+        let segment = self.life.segment();
+        let seen = end.min(start + RECORD_BYTES_MAX);
+        let bytes = self.media.read_around(segment, start, seen).bytes().await?;
+        let fits = |remains: &Remains<'_>| remains.head.bytes() == u64::from(end - start);
+        let remains = Remains::read(&bytes, self.life.seed().at(start)).filter(fits);
+        let loss = remains
+            .as_ref()
+            .map_or(Loss::Unknown, |remains| loss_of(&remains.record()));
+        let what = "it does not verify";
+        self.media
+            .report_loss(segment, (Part::Record, start), what, loss);
+        if let Some(remains) = remains {
+            self.enter_lost(start, &remains);
         }
-        self.gap_is_padded = self.gap.is_some() && record.head.kind == Kind::Pad;
+        Ok(())
+    }
+
+    fn enter_lost(&mut self, offset: u32, remains: &Remains<'_>) {
+        let lsn = match (self.life.is_hot(), remains.is_head_sure) {
+            (true, _) => self.life.lsn_at(offset),
+            (false, true) => remains.head.lsn,
+            // A relocated record's place in the order of all writes is in its header alone.
+            (false, false) => return,
+        };
+        let mut record = remains.record();
+        // A root that cannot be read names no pages.
+        record.head.paged &= RootValue::decode(record.value).is_ok();
+        let Some(Ok(entry)) = self.entry(offset, &record) else {
+            return;
+        };
+        if lsn >= self.void {
+            return;
+        }
+        let detail = match entry.detail {
+            // A deadline that is not sure would let the key go without a word.
+            EntryDetail::Put {
+                value_type,
+                collection,
+                expiry_ms: _,
+            } if !remains.is_head_sure => EntryDetail::Put {
+                value_type,
+                collection,
+                expiry_ms: None,
+            },
+            told => told,
+        };
+        if detail == EntryDetail::Map {
+            self.harvest.map_offset = Some(offset);
+        }
+        self.harvest.entries.push(SummaryEntry {
+            lsn,
+            detail,
+            ..entry
+        });
+    }
+
+    /// A record lies here.
+    async fn take(&mut self, offset: u32, record: &Record<'_>) -> Result<(), DeviceError> {
+        self.end_gap(offset).await?;
         self.harvest.body_end = offset + length(record);
         if record.head.lsn >= self.void {
             return Ok(());
         }
         if record.head.kind == Kind::Map {
-            if DatabaseMap::decode(record.value).is_err() {
-                return Err(damaged_map(record.head.lsn));
-            }
             self.harvest.map_offset = Some(offset);
         }
         match self.entry(offset, record) {
             Some(Ok(entry)) => self.harvest.entries.push(entry),
             Some(Err(Malformed)) => {
-                let segment = self.life.segment();
-                self.media
-                    .report_damage(segment, offset, "a record cannot be understood");
+                let place = (Part::Record, offset);
+                let what = "it cannot be understood";
+                self.media.report(self.life.segment(), place, what);
             }
             None => {}
         }

@@ -3,13 +3,16 @@
 
 use cellar_index::Hasher;
 
+use crate::damage::Part;
 use crate::error::OpenError;
 use crate::format::database_map::MAP_BYTES;
-use crate::format::{DatabaseMap, Record, Superblock, record_bytes};
+use crate::format::{DatabaseMap, Record, record_bytes};
 use crate::recovery::contents::{Contents, KnownMap, MapPlace};
 use crate::recovery::harvest::damaged_map;
+use crate::recovery::loading::Loading;
 use crate::recovery::media::Media;
 use crate::recovery::replay;
+use crate::recovery::superblocks::Members;
 use crate::recovery::survey::{Cuts, Life};
 use crate::units::Lsn;
 
@@ -20,13 +23,15 @@ const MAP_RECORD_BYTES: u32 = record_bytes(0, MAP_BYTES, false) as u32;
 pub(super) async fn newest(
     media: &Media<'_>,
     lives: &[Life],
-    ruling: &Superblock,
+    members: &Members,
     cuts: Cuts,
 ) -> Result<KnownMap, OpenError> {
-    let before_all = Lsn::new(ruling.start_lsn.get().saturating_sub(1));
+    let (map, end) = members.map();
+    // A superblock's covers all records below where its own record ends.
+    let end = end.max(members.ruling().start_lsn);
     let mut known = KnownMap {
-        map: ruling.databases,
-        lsn: before_all,
+        map,
+        lsn: Lsn::new(end.get().saturating_sub(1)),
     };
     // One that does not verify is met again in the summary, and judged there.
     for (life, offset) in lives.iter().filter_map(with_map) {
@@ -54,31 +59,37 @@ async fn read(media: &Media<'_>, life: &Life, offset: u32) -> Result<Option<Know
         .read_around(life.segment(), offset, end)
         .bytes()
         .await?;
-    let Ok(record) = Record::decode(&bytes, life.seed().at(offset)) else {
-        return Ok(None);
-    };
-    let map = DatabaseMap::decode(record.value).ok();
-    Ok(map.map(|map| KnownMap {
-        map,
-        lsn: record.head.lsn,
-    }))
+    let record = Record::decode(&bytes, life.seed().at(offset)).ok();
+    let known = record.and_then(|record| {
+        Some(KnownMap {
+            map: DatabaseMap::decode(record.value).ok()?,
+            lsn: record.head.lsn,
+        })
+    });
+    if known.is_none() {
+        let what = "a database map does not verify; an earlier copy of it counts";
+        media.report(life.segment(), (Part::Record, offset), what);
+    }
+    Ok(known)
 }
 
 /// Replays all summaries by the newest map: once, or again where a summary shows a later one that
-/// no footer told of.
-pub(super) async fn replay<'a>(
-    media: &'a Media<'a>,
+/// no footer told of. `threads` load the index.
+pub(super) async fn replay(
+    media: &Media<'_>,
     hasher: &Hasher,
     (lives, cuts): (&[Life], Cuts),
-    first: KnownMap,
-) -> Result<(Contents<'a>, DatabaseMap), OpenError> {
+    (first, threads): (KnownMap, usize),
+) -> Result<(Contents, DatabaseMap), OpenError> {
     let mut known = first;
     loop {
-        let mut contents = Contents::new(media, known)?;
-        replay::replay(media, hasher, lives, cuts, &mut contents).await?;
-        let Some(later) = contents.later_map else {
+        let mut loading = Loading::new(media, known, threads)?;
+        replay::replay(media, hasher, lives, cuts, &mut loading).await?;
+        let (contents, later) = loading.finish().await?;
+        let Some(later) = later else {
             return Ok((contents, known.map));
         };
+        drop(contents);
         known = read_later(media, lives, later).await?;
     }
 }

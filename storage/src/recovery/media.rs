@@ -1,10 +1,11 @@
 //! The devices of a store as recovery uses them: segments by number, in whole blocks of any device.
-//! Owns the count of what was read and of what was found damaged; must never know what bytes mean.
+//! Owns the count of what was read, and the list of what was found damaged; must never know what
+//! bytes mean.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::damage::{Damage, DamageLog, Loss, Part};
 use crate::device::{BLOCK_BYTES_MAX, Channel, Device, DeviceError, Io, IoBuffer, WriteSync};
 use crate::format::RESERVED_BYTES;
 use crate::recovery::superblocks::{self, Members};
@@ -14,9 +15,6 @@ use crate::units::{DeviceNumber, SegmentNumber};
 
 /// Bytes of one read or write of a longer range: four of the longest records.
 pub(super) const STEP_BYTES: u32 = 256 << 10;
-/// Reports of damage that are logged; a device that is lost altogether would fill the log. All are
-/// counted.
-const REPORTS_MAX: u64 = 100;
 /// How often progress is logged.
 const LOGGED_PERCENT: u64 = 10;
 
@@ -25,10 +23,16 @@ pub(super) struct Media<'a> {
     devices: Vec<&'a Arc<dyn Device>>,
     pub(super) channels: Vec<Rc<dyn Channel>>,
     /// Where segments lie; what they are is entered at the end.
-    pub(super) segments: SegmentTable,
+    pub(super) segments: Arc<SegmentTable>,
     pub(super) segment_bytes: u32,
+    /// The epoch of the last start.
+    pub(super) epoch: u32,
+    /// The store was closed in order: nothing on it can be unfinished.
+    pub(super) was_clean: bool,
+    /// When recovery began, in seconds of the calendar.
+    pub(super) now_s: u32,
     progress: &'a Progress,
-    corrupt_count: Cell<u64>,
+    pub(super) damage: DamageLog,
 }
 
 impl<'a> Media<'a> {
@@ -49,10 +53,13 @@ impl<'a> Media<'a> {
                 .iter()
                 .map(|at| Rc::clone(&request.channels[*at]))
                 .collect(),
-            segments: SegmentTable::new(&counts),
+            segments: Arc::new(SegmentTable::new(&counts)),
             segment_bytes: members.ruling().segment_bytes,
+            epoch: members.ruling().epoch,
+            was_clean: members.was_clean(),
+            now_s: request.now_s,
             progress: request.progress,
-            corrupt_count: Cell::new(0),
+            damage: DamageLog::new(request.listed_max),
         }
     }
 
@@ -115,17 +122,45 @@ impl<'a> Media<'a> {
         superblocks::flush(&self.channels).await
     }
 
-    /// Something in a segment is not what was written there.
-    pub(super) fn report_damage(&self, segment: SegmentNumber, offset: u32, what: &'static str) {
-        let count = self.corrupt_count.get() + 1;
-        self.corrupt_count.set(count);
-        if count > REPORTS_MAX {
-            return;
-        }
-        let device = self.device_name(segment);
-        let device_offset = self.place(segment).1 + u64::from(offset);
-        let segment = segment.get();
-        tracing::error!(%device, device_offset, segment, offset, "corrupt: {what}");
+    /// A structure of a segment is not what was written there.
+    pub(super) fn report(
+        &self,
+        segment: SegmentNumber,
+        (part, offset): (Part, u32),
+        what: &'static str,
+    ) {
+        self.report_loss(segment, (part, offset), what, Loss::Unknown);
+    }
+
+    /// The same, where it is known what is lost.
+    pub(super) fn report_loss(
+        &self,
+        segment: SegmentNumber,
+        (part, offset): (Part, u32),
+        what: &'static str,
+        loss: Loss,
+    ) {
+        let device = &self.devices[usize::from(self.device_of(segment).get())];
+        self.damage.note(Damage {
+            device: Arc::clone(&device.geometry().name),
+            device_offset: self.place(segment).1 + u64::from(offset),
+            segment: Some(segment.get()),
+            part,
+            what,
+            loss,
+        });
+    }
+
+    /// A device's copy of its superblock, at this place, does not verify.
+    pub(super) fn report_superblock(&self, device: usize, device_offset: u64) {
+        self.damage.note(Damage {
+            device: Arc::clone(&self.devices[device].geometry().name),
+            device_offset,
+            segment: None,
+            part: Part::Superblock,
+            what: "a copy does not verify; the other one counts, and both are written anew",
+            loss: Loss::Unknown,
+        });
     }
 
     /// `done` of `all` summaries were seen to.
@@ -141,11 +176,6 @@ impl<'a> Media<'a> {
     /// That many records were seen to.
     pub(super) fn note_records(&self, count: usize) {
         self.progress.add_records(count as u64);
-    }
-
-    /// How many reports there were.
-    pub(super) fn corrupt_count(&self) -> u64 {
-        self.corrupt_count.get()
     }
 }
 

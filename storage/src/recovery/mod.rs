@@ -1,12 +1,13 @@
 //! Recovery: from what a crash, or a close, left on the devices to a store that can be served.
 //!
 //! ```text
-//!   superblocks   whose devices are these?  -- blank --> creation
+//!   superblocks   whose devices are these?  -- all blank --> creation
+//!        |                                   -- some blank --> extension: they join
 //!        | flush: what is read from here on cannot be lost later
 //!   survey        headers, footers: what is each segment, what was durable at least?
 //!   cut           the young records, one by one: where does the prefix end?
 //!   settle        open segments are sealed (harvest, walk), what lies above the cut is freed
-//!   replay        all summaries in order --> contents: index, roots, live bytes
+//!   replay        all summaries in order --> loading, in shards --> contents: index, roots, bytes
 //!   new life      superblocks of the next epoch
 //! ```
 //!
@@ -17,18 +18,23 @@
 mod contents;
 mod creation;
 mod cut;
+mod extension;
 mod harvest;
+mod headless;
+mod loading;
 mod maps;
 mod media;
 mod new_life;
 mod progress;
 mod replay;
 mod settle;
+mod shard;
 mod superblocks;
 mod survey;
 mod walk;
 
 #[cfg(test)]
+#[cfg(not(loom))]
 mod tests;
 
 use std::rc::Rc;
@@ -36,6 +42,7 @@ use std::sync::Arc;
 
 use cellar_index::{Hasher, Identity, Index};
 
+use crate::damage::DamageLog;
 use crate::device::{Channel, Device};
 use crate::error::OpenError;
 use crate::format::{DatabaseMap, Superblock};
@@ -57,7 +64,15 @@ pub(crate) struct OpenRequest<'a> {
     pub(crate) segment_bytes: u32,
     /// Randomness for a store that is created: its ids and the seed of its hash.
     pub(crate) seed: [u8; 32],
+    /// Threads that load the index; 1: the caller's own.
+    pub(crate) threads: usize,
     pub(crate) progress: &'a Progress,
+    /// The calendar's time, in seconds.
+    pub(crate) now_s: u32,
+    /// A store may be created where there is none.
+    pub(crate) may_create: bool,
+    /// Damaged places that are listed.
+    pub(crate) listed_max: usize,
 }
 
 impl OpenRequest<'_> {
@@ -77,7 +92,7 @@ pub(crate) struct Recovered {
     pub(crate) device_order: Vec<usize>,
     /// The superblocks of the new life, in the store's order.
     pub(crate) superblocks: Vec<Superblock>,
-    pub(crate) segments: SegmentTable,
+    pub(crate) segments: Arc<SegmentTable>,
     /// Not bounded yet.
     pub(crate) index: Index,
     pub(crate) hasher: Hasher,
@@ -93,8 +108,8 @@ pub(crate) struct Recovered {
     pub(crate) was_clean: bool,
     pub(crate) read_bytes: u64,
     pub(crate) record_count: u64,
-    /// Records and structures that were found damaged.
-    pub(crate) corrupt_records: u64,
+    /// What was found damaged.
+    pub(crate) damage: DamageLog,
 }
 
 /// Opens the devices' store, or creates one on blank devices. When it returns, a new life has
@@ -106,6 +121,7 @@ pub(crate) async fn open(request: OpenRequest<'_>) -> Result<Recovered, OpenErro
     }
     request.progress.begin();
     let recovered = match superblocks::examine(&request).await? {
+        Devices::Blank if !request.may_create => return Err(OpenError::NoStore),
         Devices::Blank => creation::create(&request).await?,
         Devices::Store(members) => recover(&request, members).await?,
     };
@@ -118,6 +134,9 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
     let media = Media::new(request, &members);
     let hasher = Hasher::new(ruling.hash_seed);
     media.flush().await?;
+    for (device, offset) in &members.lost_copies {
+        media.report_superblock(*device, *offset);
+    }
     let mut survey = survey::survey(&media, ruling).await?;
     check_lagging(request, &members, &survey)?;
     let present = cut::find(&media, &survey.lives, ruling.epoch, survey.durable).await?;
@@ -127,17 +146,22 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
         past: ruling.cut_lsn,
     };
     settle::settle(&media, &hasher, &mut survey, cuts).await?;
-    let first_map = maps::newest(&media, &survey.lives, ruling, cuts).await?;
-    let (contents, map) = maps::replay(&media, &hasher, (&survey.lives, cuts), first_map).await?;
+    let first_map = maps::newest(&media, &survey.lives, &members, cuts).await?;
+    let (contents, map) = {
+        let first = (first_map, request.threads);
+        maps::replay(&media, &hasher, (&survey.lives, cuts), first).await?
+    };
     // A summary may have been made anew.
     media.flush().await?;
     let start = new_life::start(&survey, cuts);
+    extension::announce(request, &members).await?;
     let superblocks = new_life::begin(request, &media, &members, (cuts, start, map)).await?;
-    contents.weigh();
+    contents.weigh(&media.segments);
     media.segments.restore(&survey.found(&media, cuts));
     let (roots, orphans) = (contents.live_roots(), contents.orphans(&hasher).await);
-    let (index, record_count) = (contents.index, contents.record_count);
-    let corrupt_records = media.corrupt_count();
+    let record_count = contents.record_count;
+    let index = contents.into_index();
+    let corrupt_records = media.damage.count();
     tracing::info!(
         keys = index.len(),
         record_count,
@@ -158,7 +182,7 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
         epoch: cuts.epoch + 1,
         read_bytes: request.progress.read_bytes(),
         record_count,
-        corrupt_records,
+        damage: media.damage,
     })
 }
 

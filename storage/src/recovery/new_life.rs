@@ -24,6 +24,7 @@ pub(super) async fn begin(
         block_bytes: request.block_bytes(),
         clean: false,
         databases: map,
+        map_lsn: Lsn::ZERO,
         ..superblock.clone()
     };
     let caught_up = catch_up(media, members).await?;
@@ -39,15 +40,18 @@ pub(super) async fn begin(
 async fn catch_up(media: &Media<'_>, members: &Members) -> Result<Vec<Superblock>, OpenError> {
     let ruling = members.ruling();
     let mut superblocks = members.superblocks.clone();
-    for (superblock, channel) in superblocks.iter_mut().zip(&media.channels) {
+    let old_count = superblocks.len() - members.added_count;
+    for (superblock, channel) in superblocks[..old_count].iter_mut().zip(&media.channels) {
         if superblock.epoch < ruling.epoch {
             *superblock = Superblock {
+                devices: members.named.clone(),
                 device: superblock.device,
                 segment_count: superblock.segment_count,
                 sequence: superblock.sequence,
                 ..ruling.clone()
             };
             superblocks::write_next(slice::from_ref(channel), slice::from_mut(superblock)).await?;
+            superblock.devices.clone_from(&ruling.devices);
         }
     }
     Ok(superblocks)

@@ -14,13 +14,14 @@ use std::collections::{BTreeMap, VecDeque};
 use bytes::Bytes;
 use cellar_index::Hasher;
 
+use crate::damage::Part;
 use crate::error::OpenError;
 use crate::format::SummaryEntry;
-use crate::recovery::contents::Contents;
 use crate::recovery::harvest::harvest;
+use crate::recovery::loading::Loading;
 use crate::recovery::media::{Around, Media};
 use crate::recovery::settle::seal;
-use crate::recovery::survey::{Cuts, Life};
+use crate::recovery::survey::{Cuts, Life, Standing};
 use crate::units::{Lsn, SegmentNumber};
 
 /// Summaries that are read ahead: 8 of 190 KiB, for 8 MiB segments of 2 KB records, keep a fast
@@ -28,23 +29,19 @@ use crate::units::{Lsn, SegmentNumber};
 const SUMMARIES_AHEAD: usize = 8;
 /// And so many bytes of them, whatever the records' size; one summary is read in any case.
 const AHEAD_BYTES_MAX: u64 = 16 << 20;
-/// Entries whose buckets are asked for before the first is put: the misses then overlap.
-const PREFETCH_COUNT: usize = 32;
-/// Entries after which the executor gets a turn: about half a millisecond.
-const ENTRIES_PER_TURN: usize = 4096;
 
-/// Puts into `contents` what all segments hold.
+/// Gives to `loading` what all segments hold.
 pub(super) async fn replay(
     media: &Media<'_>,
     hasher: &Hasher,
     lives: &[Life],
     cuts: Cuts,
-    contents: &mut Contents<'_>,
+    loading: &mut Loading<'_>,
 ) -> Result<(), OpenError> {
     let mut order: Vec<&Life> = lives.iter().collect();
     order.sort_by_key(|life| (life.opening(), life.is_hot(), life.segment()));
     let mut ahead = Ahead::new(media, &order);
-    let mut merge = Merge::new(contents);
+    let mut merge = Merge::new(loading);
     let mut done = 0;
     while let Some(summary) = ahead.next() {
         let life = summary.life;
@@ -123,11 +120,14 @@ impl<'a> Summary<'a> {
             return Ok(entries);
         }
         let (life, void) = (self.life, cuts.of(&self.life.header));
-        media.report_damage(
-            life.segment(),
-            0,
-            "a summary does not verify; it is made anew",
-        );
+        let start = life.summary_start(media.segment_bytes);
+        if life.standing == Standing::Doubtful {
+            let what = "a summary does not verify, and the header of its segment is lost";
+            media.report(life.segment(), (Part::Summary, start), what);
+            return Ok(Vec::new());
+        }
+        let what = "a summary does not verify; it is made anew";
+        media.report(life.segment(), (Part::Summary, start), what);
         let harvest = harvest(media, hasher, life, void, true).await?;
         seal(media, life, &harvest, cuts.present).await?;
         Ok(harvest.entries)
@@ -143,25 +143,21 @@ fn decode(life: &Life, bytes: &[u8]) -> Option<Vec<SummaryEntry>> {
 
 /// Brings the entries of hot and cold segments into one order.
 struct Merge<'a, 'b> {
-    contents: &'a mut Contents<'b>,
+    loading: &'a mut Loading<'b>,
     /// The rest of the hot segment that was begun, in the order of its records.
     hot: VecDeque<SummaryEntry>,
     hot_segment: SegmentNumber,
     /// Cold entries whose LSN the hot records have not come to.
     later: BTreeMap<(Lsn, SegmentNumber, u32), SummaryEntry>,
-    batch: Vec<(SegmentNumber, SummaryEntry)>,
-    since_turn: usize,
 }
 
 impl<'a, 'b> Merge<'a, 'b> {
-    fn new(contents: &'a mut Contents<'b>) -> Self {
+    fn new(loading: &'a mut Loading<'b>) -> Self {
         Self {
-            contents,
+            loading,
             hot: VecDeque::new(),
             hot_segment: SegmentNumber::default(),
             later: BTreeMap::new(),
-            batch: Vec::with_capacity(PREFETCH_COUNT),
-            since_turn: 0,
         }
     }
 
@@ -181,7 +177,7 @@ impl<'a, 'b> Merge<'a, 'b> {
         }
         for entry in entries {
             if entry.lsn < opening {
-                self.push(segment, entry).await?;
+                self.loading.push(segment, entry).await?;
             } else {
                 self.later.insert((entry.lsn, segment, entry.offset), entry);
             }
@@ -214,31 +210,8 @@ impl<'a, 'b> Merge<'a, 'b> {
                 }
                 (None, _) => break,
             };
-            self.push(segment, entry).await?;
+            self.loading.push(segment, entry).await?;
         }
-        self.apply()
-    }
-
-    async fn push(&mut self, segment: SegmentNumber, entry: SummaryEntry) -> Result<(), OpenError> {
-        self.batch.push((segment, entry));
-        if self.batch.len() < PREFETCH_COUNT {
-            return Ok(());
-        }
-        self.since_turn += PREFETCH_COUNT;
-        if self.since_turn >= ENTRIES_PER_TURN {
-            self.since_turn = 0;
-            tokio::task::yield_now().await;
-        }
-        self.apply()
-    }
-
-    fn apply(&mut self) -> Result<(), OpenError> {
-        self.contents.media.note_records(self.batch.len());
-        self.batch
-            .iter()
-            .for_each(|(_, entry)| self.contents.prefetch(entry));
-        self.batch
-            .drain(..)
-            .try_for_each(|(segment, entry)| self.contents.apply(segment, &entry))
+        Ok(())
     }
 }

@@ -5,12 +5,13 @@
 
 use cellar_index::Hasher;
 
+use crate::damage::Part;
 use crate::device::{BLOCK_BYTES_MAX, DeviceError};
 use crate::error::OpenError;
 use crate::format::{ENTRY_BYTES, FOOTER_BYTES, Footer, SegmentHeader, SegmentState, SummaryEntry};
 use crate::recovery::harvest::{Harvest, harvest};
 use crate::recovery::media::Media;
-use crate::recovery::survey::{Cuts, Life, Survey};
+use crate::recovery::survey::{Cuts, Life, Standing, Survey};
 use crate::units::Lsn;
 
 /// Seals or frees every segment that needs it. Durable when it ends.
@@ -40,6 +41,10 @@ pub(super) async fn settle(
         } else {
             survey.free.push(life.segment());
         }
+    }
+    for life in std::mem::take(&mut survey.unborn) {
+        settler.free(&life).await?;
+        survey.free.push(life.segment());
     }
     Ok(media.flush().await?)
 }
@@ -81,6 +86,9 @@ impl Settler<'_> {
         if life.is_hot() && life.opening() >= void {
             return Ok(Verdict::Free);
         }
+        if life.standing == Standing::Doubtful {
+            return Ok(Verdict::Settled);
+        }
         // The last writes of a hot segment may be torn while they are not known to be durable; a
         // cold one's footer is written when all before it is.
         let is_durable =
@@ -89,6 +97,12 @@ impl Settler<'_> {
             |footer: Footer| !life.is_hot() || (footer.end_lsn <= void && is_durable(footer));
         if life.footer.is_some_and(is_settled) {
             return Ok(Verdict::Settled);
+        }
+        if self.has_lost_footer(life) {
+            let offset = self.media.segment_bytes - FOOTER_BYTES as u32;
+            let what = "it does not verify; it is made anew from the records";
+            self.media
+                .report(life.segment(), (Part::Footer, offset), what);
         }
         // Of an older life whose footer is lost, nobody knows where its records ended.
         let is_dense = life.footer.is_some() || life.is_hot_of(self.cuts.epoch);
@@ -99,6 +113,14 @@ impl Settler<'_> {
         }
         let footer = write_entries(self.media, life, &harvest, self.cuts.present).await?;
         Ok(Verdict::Seal(footer))
+    }
+
+    /// Whether the segment was sealed for certain, and nothing seals it now.
+    fn has_lost_footer(&self, life: &Life) -> bool {
+        let is_old = life.header.generation.epoch < self.cuts.epoch;
+        let is_durable = |next: Lsn| next < self.durable;
+        life.footer.is_none()
+            && (life.is_footer_lost || is_old || self.next_opening(life).is_some_and(is_durable))
     }
 
     /// Does what was judged: whether the segment stays in use.
@@ -112,8 +134,13 @@ impl Settler<'_> {
             Verdict::Seal(footer) => {
                 let void = self.cuts.of(&life.header);
                 let end = life.lsn_at(life.body_end_max(self.media.segment_bytes));
-                if life.is_hot() && void < end {
-                    self.cut(life, void).await?;
+                let is_cut = life.is_hot() && void < end;
+                if is_cut {
+                    // What lies at or above still verifies: the header says that it does not count.
+                    life.header.cut_lsn = Some(void);
+                }
+                if is_cut || life.standing == Standing::Rebuilt {
+                    self.write_header(life, life.header).await?;
                 }
                 write_footer(self.media, &footer).await?;
                 life.footer = Some(footer);
@@ -139,12 +166,6 @@ impl Settler<'_> {
             },
         )
         .await
-    }
-
-    /// What lies at or above `void` still verifies: the header says that it does not count.
-    async fn cut(&self, life: &mut Life, void: Lsn) -> Result<(), DeviceError> {
-        life.header.cut_lsn = Some(void);
-        self.write_header(life, life.header).await
     }
 
     async fn write_header(&self, life: &Life, header: SegmentHeader) -> Result<(), DeviceError> {

@@ -3,12 +3,14 @@
 
 use std::collections::VecDeque;
 
+use crate::damage::Part;
 use crate::device::{Io, IoBuffer};
 use crate::error::OpenError;
 use crate::format::{
-    FOOTER_BYTES, Footer, FormatError, GenerationSeed, SEGMENT_HEADER_BYTES, SegmentHeader,
-    SegmentState, Stream, Superblock,
+    ENTRY_BYTES, FOOTER_BYTES, Footer, FormatError, GenerationSeed, SEGMENT_HEADER_BYTES,
+    SegmentHeader, SegmentState, Stream, Superblock, is_damaged_footer, is_damaged_header,
 };
+use crate::recovery::headless::{self, Headless};
 use crate::recovery::media::Media;
 use crate::segment::Found;
 use crate::units::{Lsn, SegmentNumber};
@@ -24,6 +26,23 @@ pub(super) struct Life {
     pub(super) header: SegmentHeader,
     /// What seals it, if anything does.
     pub(super) footer: Option<Footer>,
+    /// Something of this store lies where the footer should, and is none.
+    pub(super) is_footer_lost: bool,
+    pub(super) standing: Standing,
+}
+
+/// How far a segment's header can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It verifies.
+    Sure,
+    /// It was lost, and follows from the records: it is to be written anew.
+    Rebuilt,
+    /// It was lost, and the footer tells what it was, but not whether the segment was freed since.
+    /// What its records made of other segments' records holds in either case. Its own values may
+    /// have been removed by tombstones that are gone: they are not served, and nothing is written
+    /// to it.
+    Doubtful,
 }
 
 impl Life {
@@ -53,6 +72,12 @@ impl Life {
             .map_or(segment_bytes - FOOTER_BYTES as u32, |footer| {
                 footer.body_end
             })
+    }
+
+    /// Where its summary begins, or at least its footer.
+    pub(super) fn summary_start(&self, segment_bytes: u32) -> u32 {
+        let below = self.footer.map_or(0, |footer| footer.entry_count) as usize * ENTRY_BYTES;
+        segment_bytes - (FOOTER_BYTES + below) as u32
     }
 
     /// The offset of a hot record with this LSN, at most `end`.
@@ -95,6 +120,8 @@ pub(super) struct Survey {
     pub(super) lives: Vec<Life>,
     /// Those with a free mark.
     pub(super) free: Vec<SegmentNumber>,
+    /// Those of which a footer is there and a header never was: a crash came between.
+    pub(super) unborn: Vec<Life>,
     /// Those whose header is lost.
     pub(super) damaged: Vec<SegmentNumber>,
     /// The highest durable LSN that any structure tells.
@@ -110,12 +137,14 @@ pub(super) async fn survey(media: &Media<'_>, ruling: &Superblock) -> Result<Sur
     let mut survey = Survey {
         lives: Vec::new(),
         free: Vec::new(),
+        unborn: Vec::new(),
         damaged: Vec::new(),
         durable: ruling.start_lsn,
         end: ruling.start_lsn,
         newest_epoch: 0,
     };
     let footer_offset = media.segment_bytes - FOOTER_BYTES as u32;
+    let mut headless = Vec::new();
     let mut pending: VecDeque<Look> = VecDeque::new();
     let mut segments = in_turn(media).into_iter();
     loop {
@@ -131,11 +160,18 @@ pub(super) async fn survey(media: &Media<'_>, ruling: &Superblock) -> Result<Sur
             });
         }
         let Some(look) = pending.pop_front() else {
-            return Ok(survey);
+            break;
         };
         let (header, footer) = (look.header.await?, look.footer.await?);
-        survey.enter(media, ruling, look.segment, [&header, &footer])?;
+        headless.extend(survey.enter(media, ruling, look.segment, [&header, &footer])?);
     }
+    for segment in &headless {
+        headless::judge(media, ruling, &mut survey, segment).await?;
+    }
+    if media.was_clean {
+        survey.durable = survey.durable.max(survey.sealed_end(ruling.epoch));
+    }
+    Ok(survey)
 }
 
 /// A segment that is being looked at.
@@ -172,41 +208,62 @@ impl Survey {
                 Some(footer) if life.is_hot() => footer.end_lsn.min(cuts.of(&life.header)),
                 Some(_) | None => life.opening(),
             };
-            let stream = life.header.stream;
-            enter(
-                life.segment(),
-                Found::Sealed {
+            let (seed, stream) = (life.seed(), life.header.stream);
+            let what = match life.standing {
+                Standing::Sure | Standing::Rebuilt => Found::Sealed {
                     generation,
-                    seed: life.seed(),
+                    seed,
                     stream,
                     sealed_lsn,
                 },
-            );
+                Standing::Doubtful => Found::Doubtful {
+                    generation,
+                    seed,
+                    stream,
+                    sealed_lsn,
+                },
+            };
+            enter(life.segment(), what);
         }
         found
     }
 
-    /// Judges one segment by the bytes of its header and footer.
+    /// Where the hot segments of an epoch end that are sealed. After a closing in order this is the
+    /// end of the log, and all of it is durable.
+    fn sealed_end(&self, epoch: u32) -> Lsn {
+        let hot = self.lives.iter().filter(|life| life.is_hot_of(epoch));
+        let ends = hot.filter_map(|life| life.footer.map(|footer| footer.end_lsn));
+        ends.max().unwrap_or(Lsn::ZERO)
+    }
+
+    /// Judges one segment by the bytes of its header and footer. What it gives has lost its header.
     fn enter(
         &mut self,
         media: &Media<'_>,
         ruling: &Superblock,
         segment: SegmentNumber,
-        [header, footer]: [&[u8]; 2],
-    ) -> Result<(), OpenError> {
-        let footer = Footer::decode(footer, ruling.store, media.segment_bytes).ok();
-        let footer = footer.filter(|footer| footer.generation.segment == segment);
-        let header = match SegmentHeader::decode(header, ruling.store) {
+        [header_bytes, footer_bytes]: [&[u8]; 2],
+    ) -> Result<Option<Headless>, OpenError> {
+        let decoded = Footer::decode(footer_bytes, ruling.store, media.segment_bytes);
+        let is_footer_lost = decoded.is_err() && is_damaged_footer(footer_bytes, ruling.store);
+        let footer = decoded
+            .ok()
+            .filter(|footer| footer.generation.segment == segment);
+        let header = match SegmentHeader::decode(header_bytes, ruling.store) {
             Ok(header) => header,
             Err(error) => {
-                self.enter_headless(media, segment, error, footer.as_ref());
-                return Ok(());
+                return Ok(Some(Headless {
+                    segment,
+                    is_blank: error == FormatError::Blank,
+                    is_own: is_damaged_header(header_bytes, ruling.store),
+                    footer,
+                }));
             }
         };
         let device = media.device_of(segment);
         if header.generation.segment != segment || header.device != device {
             self.enter_damaged(media, segment, "a segment has the header of another one");
-            return Ok(());
+            return Ok(None);
         }
         if header.generation.epoch > ruling.epoch {
             let device = media.device_name(segment);
@@ -224,47 +281,30 @@ impl Survey {
                 if let Some(footer) = &footer {
                     self.durable = self.durable.max(footer.durable_lsn);
                 }
-                self.lives.push(Life { header, footer });
+                self.lives.push(Life {
+                    header,
+                    footer,
+                    is_footer_lost,
+                    standing: Standing::Sure,
+                });
             }
         }
-        Ok(())
+        Ok(None)
     }
 
-    /// A header that is none. What was never written holds zeros, or on a block device what
-    /// somebody left there; but where a footer is ours, the header was too.
-    fn enter_headless(
+    pub(super) fn enter_damaged(
         &mut self,
         media: &Media<'_>,
         segment: SegmentNumber,
-        error: FormatError,
-        footer: Option<&Footer>,
+        what: &'static str,
     ) {
-        match error {
-            FormatError::Blank => {}
-            FormatError::ForeignMagic
-            | FormatError::OtherStore
-            | FormatError::NewerVersion { .. } => {
-                if let Some(footer) = footer {
-                    self.end = self.end.max(footer.end_lsn);
-                    self.enter_damaged(media, segment, "the header of a segment is lost");
-                }
-            }
-            FormatError::Truncated { .. }
-            | FormatError::Checksum
-            | FormatError::Malformed { .. } => {
-                self.enter_damaged(media, segment, "the header of a segment does not verify");
-            }
-        }
-    }
-
-    fn enter_damaged(&mut self, media: &Media<'_>, segment: SegmentNumber, what: &'static str) {
-        media.report_damage(segment, 0, what);
+        media.report(segment, (Part::Header, 0), what);
         self.damaged.push(segment);
     }
 
     /// What a header tells of the log, whatever its segment has become. A durable LSN that was ever
     /// written down was true, and those of this epoch are above all others.
-    fn note(&mut self, media: &Media<'_>, header: &SegmentHeader) {
+    pub(super) fn note(&mut self, media: &Media<'_>, header: &SegmentHeader) {
         let opening = header.generation.opening_lsn;
         let end = match header.stream {
             Stream::Hot => opening.plus(u64::from(media.segment_bytes)),

@@ -7,8 +7,8 @@
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
 
+use crate::sync::{AtomicU32, Ordering, fence};
 use crate::units::SegmentNumber;
 
 /// The pin counters of a store: a row a worker, a column a segment.

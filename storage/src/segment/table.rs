@@ -1,11 +1,10 @@
 //! The table of segments: state, generation and live bytes of each, and the free lists.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
-
-use parking_lot::Mutex;
 
 use crate::format::{ENTRY_BYTES, GenerationSeed, Stream};
+use crate::segment::expiring::Expiring;
+use crate::sync::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Mutex, Ordering};
 use crate::units::{DeviceNumber, Generation, Lsn, SegmentNumber};
 
 /// Where a segment stands in its life.
@@ -55,8 +54,11 @@ pub(crate) struct Segment {
     seed: AtomicU32,
     live_bytes: AtomicI64,
     shadow_bytes: AtomicI64,
+    expiring: Expiring,
     /// For age: the log's tail when the segment was sealed.
     sealed_lsn: AtomicU64,
+    /// Its header is lost: what it holds is not served.
+    is_lost: AtomicBool,
 }
 
 impl Segment {
@@ -70,7 +72,9 @@ impl Segment {
             seed: AtomicU32::new(0),
             live_bytes: AtomicI64::new(0),
             shadow_bytes: AtomicI64::new(0),
+            expiring: Expiring::default(),
             sealed_lsn: AtomicU64::new(0),
+            is_lost: AtomicBool::new(false),
         }
     }
 
@@ -126,6 +130,7 @@ impl Segment {
         self.cold
             .store(u8::from(stream == Stream::Cold), Ordering::Release);
         self.sealed_lsn.store(u64::MAX, Ordering::Release);
+        self.is_lost.store(false, Ordering::Release);
         self.set_state(State::Open);
     }
 
@@ -149,6 +154,11 @@ impl Segment {
         u64::try_from(self.live_bytes.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
+    /// Bytes of those live records whose deadlines have passed for certain.
+    pub(crate) fn expired_bytes(&self, now_s: u32) -> u64 {
+        self.expiring.expired_bytes(now_s)
+    }
+
     /// Bytes of tombstones written here, whether still needed or not.
     pub(crate) fn shadow_bytes(&self) -> u64 {
         u64::try_from(self.shadow_bytes.load(Ordering::Relaxed)).unwrap_or(0)
@@ -164,6 +174,13 @@ pub(crate) enum Found {
     Free,
     /// It is in use.
     Sealed {
+        generation: Generation,
+        seed: GenerationSeed,
+        stream: Stream,
+        sealed_lsn: Lsn,
+    },
+    /// Its header is lost, and its footer tells what it was: in use, never a victim, not served.
+    Doubtful {
         generation: Generation,
         seed: GenerationSeed,
         stream: Stream,
@@ -261,6 +278,21 @@ impl SegmentTable {
         self.live_total.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Forgets what was counted of deadlines.
+    pub(crate) fn clear_expiring(&self) {
+        self.segments.iter().for_each(|life| life.expiring.clear());
+    }
+
+    /// Moves `bytes` of live data that dies at `expiry_s` into or out of a segment's histogram.
+    pub(crate) fn add_expiring(
+        &self,
+        segment: SegmentNumber,
+        expiry_s: u32,
+        (bytes, now_s): (i64, u32),
+    ) {
+        self.get(segment).expiring.add(expiry_s, bytes, now_s);
+    }
+
     /// Counts tombstones that were written to a segment.
     pub(crate) fn add_shadow(&self, segment: SegmentNumber, bytes: i64) {
         self.get(segment)
@@ -310,6 +342,22 @@ impl SegmentTable {
     /// Segments that exist or can be made to.
     pub(crate) fn usable_count(&self) -> u64 {
         self.allocated_count() + self.allocatable_count()
+    }
+
+    /// Whether the segment lost its header: nothing is served from it.
+    pub(crate) fn is_lost(&self, segment: SegmentNumber) -> bool {
+        self.get(segment).is_lost.load(Ordering::Acquire)
+    }
+
+    fn set_lost(&self, segment: SegmentNumber) {
+        let life = self.get(segment);
+        life.is_lost.store(true, Ordering::Release);
+        life.set_state(State::Cleaning);
+    }
+
+    /// Whether a segment whose header is lost still tells what it holds.
+    pub(crate) fn is_told(&self, segment: SegmentNumber) -> bool {
+        self.get(segment).epoch.load(Ordering::Acquire) > 0
     }
 
     /// Segments whose place on the device exists.
@@ -390,6 +438,8 @@ impl SegmentTable {
         self.live_total.fetch_sub(left, Ordering::Relaxed);
         let shadows = life.shadow_bytes.swap(0, Ordering::Relaxed);
         self.shadow_total.fetch_sub(shadows, Ordering::Relaxed);
+        life.expiring.clear();
+        life.is_lost.store(false, Ordering::Release);
         life.set_state(State::Free);
         self.free_count.fetch_add(1, Ordering::Relaxed);
         self.push_ready(segment);
@@ -426,9 +476,21 @@ impl SegmentTable {
                     life.set_sealed_lsn(sealed_lsn);
                     life.set_state(State::Sealed);
                 }
+                Found::Doubtful {
+                    generation,
+                    seed,
+                    stream,
+                    sealed_lsn,
+                } => {
+                    self.claim(segment);
+                    let life = self.get(segment);
+                    life.begin_life(generation, seed, stream);
+                    life.set_sealed_lsn(sealed_lsn);
+                    self.set_lost(segment);
+                }
                 Found::Damaged => {
                     self.claim(segment);
-                    self.get(segment).set_state(State::Cleaning);
+                    self.set_lost(segment);
                 }
             }
         }

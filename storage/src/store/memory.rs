@@ -11,6 +11,10 @@ impl Store {
         self.share_memory();
     }
 
+    pub(crate) fn memory_bytes_max(&self) -> u64 {
+        self.memory_bytes_max.load(Ordering::Acquire)
+    }
+
     /// Tells the store what the clients' buffers hold, in bytes.
     pub fn set_client_bytes(&self, bytes: u64) {
         self.client_bytes.store(bytes, Ordering::Release);
@@ -19,7 +23,7 @@ impl Store {
     /// Shares the memory bound out: what index, buffers and clients need comes first, the cache has
     /// what is left, up to what it was given.
     pub(crate) fn share_memory(&self) {
-        let bound = self.memory_bytes_max.load(Ordering::Acquire);
+        let bound = self.memory_bytes_max();
         let fixed = self.fixed_bytes() + self.client_bytes.load(Ordering::Acquire);
         if bound == 0 {
             self.index().set_bytes_max(0);
@@ -36,7 +40,8 @@ impl Store {
 
     /// Write buffers, tables and registries, in bytes.
     fn fixed_bytes(&self) -> u64 {
-        self.write_buffer_bytes() + self.table_bytes() + self.collections().bytes()
+        let tables = self.table_bytes() + self.collections().bytes();
+        self.write_buffer_bytes() + tables + self.eviction().bytes()
     }
 
     pub(super) fn write_buffer_bytes(&self) -> u64 {

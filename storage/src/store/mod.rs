@@ -8,6 +8,8 @@ mod memory;
 mod open;
 mod places;
 
+pub(crate) use open::Wanted;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
@@ -15,11 +17,14 @@ use cellar_index::{Hasher, Index};
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
 use crate::cache::ValueCache;
+use crate::cleaner::rule as cleaning;
 use crate::clock::Clock;
 use crate::cold::ColdLog;
+use crate::damage::{Damage, DamageLog};
 use crate::database::Databases;
 use crate::device::Device;
 use crate::error::StoreError;
+use crate::evict::Eviction;
 use crate::format::{FOOTER_BYTES, SEGMENT_HEADER_BYTES, StoreId, Superblock};
 use crate::handle::Handle;
 use crate::lock::LockTable;
@@ -29,22 +34,17 @@ use crate::paged::Collections;
 use crate::segment::{Pins, SegmentTable};
 use crate::stats::Counters;
 use crate::units::{Location, Lsn};
-use crate::upkeep::READY_MIN;
+use crate::upkeep::{READY_MIN, Scrub};
 use crate::worker::Worker;
 use crate::write::Mark;
 
-/// Free segments that only the cleaner may open: its open segment, the next one, and two that wait
-/// to be freed behind a group commit.
-pub(crate) const CLEANER_SEGMENTS: u64 = 4;
+/// Free segments that only the cleaner may open.
+pub(crate) const CLEANER_SEGMENTS: u64 = cleaning::RESERVE_SEGMENTS;
 /// Share of the segments' bytes that live data may take, in percent, for commands that Redis
 /// refuses when memory is short: beyond it a byte written costs more than five relocated.
 const LIVE_PERCENT_GROWTH: u64 = 88;
 /// The same for commands that change what is there.
 const LIVE_PERCENT_CHANGE: u64 = 91;
-/// The cleaner works while fewer than one in so many segments are free, beside its own reserve.
-const CLEAN_BELOW_ONE_IN: u64 = 50;
-/// The same for small stores: the open segment, its successor, and one to come.
-const CLEAN_BELOW_MIN: u64 = 3;
 /// No map record: the databases are those of the superblock.
 const NO_LOCATION: u64 = u64::MAX;
 
@@ -64,6 +64,7 @@ pub(crate) struct Parts {
     pub(crate) collections: Arc<Collections>,
     pub(crate) counters: Counters,
     pub(crate) superblocks: Vec<Superblock>,
+    pub(crate) damage: DamageLog,
     pub(crate) was_clean: bool,
 }
 
@@ -73,6 +74,7 @@ pub struct Store {
     pins: Arc<Pins>,
     locks: Arc<LockTable>,
     cache: ValueCache,
+    eviction: Eviction,
     appendfsync: AtomicU8,
     map_location: AtomicU64,
     /// Where the last map record ends: what any command shows depends on it.
@@ -86,6 +88,7 @@ pub struct Store {
     is_closing: AtomicBool,
     is_active_expiry_on: AtomicBool,
     superblocks: parking_lot::Mutex<Vec<Superblock>>,
+    scrub: Scrub,
     memory_bytes_max: AtomicU64,
     client_bytes: AtomicU64,
 }
@@ -97,6 +100,7 @@ impl Store {
             pins: Arc::new(Pins::new(parts.options.worker_count, segment_count)),
             locks: Arc::new(LockTable::new()),
             cache: ValueCache::new(parts.options.value_cache_bytes),
+            eviction: Eviction::new(),
             appendfsync: AtomicU8::new(parts.options.appendfsync as u8),
             map_location: AtomicU64::new(NO_LOCATION),
             map_lsn: AtomicU64::new(0),
@@ -109,10 +113,12 @@ impl Store {
             is_closing: AtomicBool::new(false),
             is_active_expiry_on: AtomicBool::new(true),
             superblocks: parking_lot::Mutex::new(parts.superblocks.clone()),
+            scrub: Scrub::new(),
             memory_bytes_max: AtomicU64::new(parts.options.memory_bytes_max),
             client_bytes: AtomicU64::new(0),
             parts,
         };
+        store.set_eviction_policy(store.parts.options.eviction_policy);
         store.share_memory();
         Arc::new(store)
     }
@@ -170,6 +176,10 @@ impl Store {
         &self.cache
     }
 
+    pub(crate) fn eviction(&self) -> &Eviction {
+        &self.eviction
+    }
+
     pub(crate) fn databases(&self) -> &Databases {
         &self.parts.databases
     }
@@ -201,22 +211,47 @@ impl Store {
         Ok(())
     }
 
+    /// Whether a command that writes may start, before anything of it is stored; `grows` says that
+    /// it is one of those that are refused when space is short. The commit decides again.
+    pub fn admit_command(&self, grows: bool) -> Result<(), StoreError> {
+        if grows {
+            self.admit(1, Mark::Growth)
+        } else {
+            self.check_writable()
+        }
+    }
+
+    /// The first failed write or flush, if there was one.
+    pub fn latch_reason(&self) -> Option<String> {
+        self.log().latch_reason()
+    }
+
     /// Whether a commit that adds `bytes` may be made.
     pub(crate) fn admit(&self, bytes: u64, mark: Mark) -> Result<(), StoreError> {
         self.check_writable()?;
-        let taken = self.segments().live_bytes() + self.segments().shadow_bytes();
-        if bytes > 0 && taken + bytes > self.live_bytes_max(mark) {
+        let is_full = || self.taken_bytes() + bytes > self.live_bytes_max(mark);
+        if bytes > 0 && (is_full() || self.spares_log()) {
             return Err(StoreError::OutOfSpace);
         }
         Ok(())
     }
 
+    /// Bytes of live records and of tombstones.
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        self.segments().live_bytes() + self.segments().shadow_bytes()
+    }
+
     /// Live bytes at which a mark stops.
-    fn live_bytes_max(&self, mark: Mark) -> u64 {
+    pub(crate) fn live_bytes_max(&self, mark: Mark) -> u64 {
         let percent = match mark {
             Mark::Growth => LIVE_PERCENT_GROWTH,
             Mark::Change => LIVE_PERCENT_CHANGE,
         };
+        self.room_bytes(percent)
+    }
+
+    /// A share of what the segments hold, the cleaner's reserve left out, in bytes.
+    pub(crate) fn room_bytes(&self, percent: u64) -> u64 {
         let usable = self
             .segments()
             .usable_count()
@@ -294,10 +329,14 @@ impl Store {
         &self.clean_wanted
     }
 
-    /// Whether so few segments are free that the cleaner has to work.
+    /// Whether the cleaner has to work.
     pub(crate) fn wants_cleaning(&self) -> bool {
-        let count = u64::from(self.segments().count());
-        let mark = CLEANER_SEGMENTS + (count / CLEAN_BELOW_ONE_IN).max(CLEAN_BELOW_MIN);
+        self.are_segments_short() || self.wants_giving_up()
+    }
+
+    /// Whether so few segments are free that the cleaner has to work.
+    pub(crate) fn are_segments_short(&self) -> bool {
+        let mark = cleaning::clean_mark(u64::from(self.segments().count()));
         self.segments().free_count() < mark
     }
 
@@ -323,14 +362,46 @@ impl Store {
         &self.closing
     }
 
-    /// The next writing of every device's superblock.
+    /// The next writing of every device's superblock. `clean`: the store is closed; it stays so.
     pub(crate) fn next_superblocks(&self, clean: bool) -> Vec<Superblock> {
         let mut superblocks = self.superblocks.lock();
         for superblock in superblocks.iter_mut() {
             superblock.sequence += 1;
-            superblock.clean = clean;
+            superblock.clean |= clean;
         }
         superblocks.clone()
+    }
+
+    /// Enters the current database map into the superblocks that are written from now on, if its
+    /// record is durable and they do not tell it yet. The guard keeps the map from changing.
+    pub(crate) fn enter_map(&self, _guard: &MutexGuard<'_, ()>) -> bool {
+        let (map, end) = (self.databases().map(), self.map_lsn());
+        let mut superblocks = self.superblocks.lock();
+        let is_news = superblocks
+            .iter()
+            .any(|superblock| superblock.map_lsn < end);
+        if !is_news || self.durable_lsn() < end {
+            return false;
+        }
+        for superblock in superblocks.iter_mut() {
+            superblock.databases = map;
+            superblock.map_lsn = end;
+        }
+        true
+    }
+
+    /// Where the log ended that the last start found.
+    pub(crate) fn cut_lsn(&self) -> Lsn {
+        self.superblocks
+            .lock()
+            .first()
+            .expect("a store has a device")
+            .cut_lsn
+    }
+
+    /// Segments that a device has room for.
+    pub(crate) fn segments_of(&self, device: usize) -> u64 {
+        u64::from(self.superblocks.lock()[device].segment_count)
     }
 
     pub(crate) fn store_id(&self) -> StoreId {
@@ -361,18 +432,29 @@ impl Store {
             .set(self.clock().unix_ms());
     }
 
-    pub(crate) fn note_read_failure(&self, error: &StoreError) {
-        let is_damage = matches!(
-            error,
-            StoreError::Corrupt { .. } | StoreError::MissingPage { .. }
-        );
-        if is_damage {
-            self.counters().corrupt_records.add(1);
-        }
-        tracing::error!(%error, "a record could not be read");
+    pub(crate) fn scrub(&self) -> &Scrub {
+        &self.scrub
+    }
+
+    pub(crate) fn damage(&self) -> &DamageLog {
+        &self.parts.damage
+    }
+
+    /// The last damaged places that were met, by anybody, oldest first.
+    pub fn last_damage(&self) -> Vec<Damage> {
+        self.damage().last()
+    }
+
+    /// The calendar's time, in seconds; it ends in the year 2106.
+    pub(crate) fn now_s(&self) -> u32 {
+        u32::try_from(self.clock().unix_ms() / 1000).unwrap_or(u32::MAX)
     }
 
     // ---- knobs
+
+    pub(crate) fn scrub_bytes_per_s(&self) -> u64 {
+        self.parts.options.scrub_bytes_per_s
+    }
 
     /// The durability level in force.
     pub fn appendfsync(&self) -> AppendFsync {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::clock::Clock;
 use crate::cold::{COLD_IMAGE_COUNT, ColdLog};
+use crate::damage::LISTED_MAX;
 use crate::database::Databases;
 use crate::device::{Channel, Device};
 use crate::error::OpenError;
@@ -20,6 +21,15 @@ use crate::store::{Parts, Store};
 const IMAGES_MIN: usize = 4;
 const IMAGES_PER_DEVICE: usize = 2;
 
+/// What an opening is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// A store is created on blank devices.
+    pub(crate) may_create: bool,
+    /// Damaged places that are listed.
+    pub(crate) listed_max: usize,
+}
+
 impl Store {
     /// Opens the store on `devices`, or creates one where all of them are blank. `seed` is the
     /// randomness of everything that is drawn. Called on the first worker's thread, under its
@@ -29,6 +39,20 @@ impl Store {
         devices: Vec<Arc<dyn Device>>,
         clock: Arc<dyn Clock>,
         seed: [u8; 32],
+    ) -> Result<Arc<Self>, OpenError> {
+        let request = Wanted {
+            may_create: true,
+            listed_max: LISTED_MAX,
+        };
+        Self::open_as(options, devices, clock, (seed, request)).await
+    }
+
+    /// The same, for those who want no store where there is none.
+    pub(crate) async fn open_as(
+        options: StoreOptions,
+        devices: Vec<Arc<dyn Device>>,
+        clock: Arc<dyn Clock>,
+        (seed, wanted): ([u8; 32], Wanted),
     ) -> Result<Arc<Self>, OpenError> {
         let started_us = clock.monotonic_us();
         let channels: Vec<Rc<dyn Channel>> = devices
@@ -40,7 +64,11 @@ impl Store {
             channels: &channels,
             segment_bytes: options.segment_bytes,
             seed,
+            threads: options.recovery_threads,
             progress: &options.progress,
+            now_s: u32::try_from(clock.unix_ms() / 1000).unwrap_or(u32::MAX),
+            may_create: wanted.may_create,
+            listed_max: wanted.listed_max,
         })
         .await?;
         let store = assemble(options, &devices, Arc::clone(&clock), (seed, recovered));
@@ -76,7 +104,7 @@ fn assemble(
         let bytes = shape.segment_bytes;
         Image::new(device.shared_buffer(bytes as usize), bytes)
     };
-    let segments = Arc::new(recovered.segments);
+    let segments = recovered.segments;
     let collections = Arc::new(Collections::new(recovered.epoch));
     recovered
         .roots
@@ -89,7 +117,6 @@ fn assemble(
     let counters = Counters::default();
     counters.recovery_read_bytes.set(recovered.read_bytes);
     counters.recovery_records.set(recovered.record_count);
-    counters.corrupt_records.set(recovered.corrupt_records);
     Store::new(Parts {
         segment_bytes: shape.segment_bytes,
         log: Log::new(
@@ -114,6 +141,7 @@ fn assemble(
         collections,
         counters,
         superblocks: recovered.superblocks,
+        damage: recovered.damage,
         was_clean: recovered.was_clean,
     })
 }

@@ -1,16 +1,19 @@
 //! Places: from locations to segments, devices, blocks and write buffers.
 
+use std::sync::Arc;
+
 use cellar_index::Entry;
 
 use crate::cache::CacheKey;
+use crate::damage::{Damage, Loss, Part};
 use crate::error::StoreError;
 use crate::format::{HEAD_BYTES_MAX, RESERVED_BYTES, RecordHead, class_bytes, live_bytes};
 use crate::log::Image;
+use crate::options::PAGE_BYTES;
 use crate::place;
 use crate::read::{StoredRecord, record_len};
-use crate::segment::State;
 use crate::store::Store;
-use crate::units::{Extent, Location, Lsn, SegmentNumber};
+use crate::units::{CollectionId, DeviceNumber, Extent, Location, SegmentNumber};
 
 impl Store {
     pub(crate) fn segment_bytes(&self) -> u32 {
@@ -29,6 +32,11 @@ impl Store {
     pub(crate) fn device_offset(&self, segment: SegmentNumber) -> u64 {
         let (_, index) = self.segments().place(segment);
         RESERVED_BYTES + u64::from(index) * u64::from(self.segment_bytes())
+    }
+
+    /// What a device is called.
+    pub(crate) fn device_name(&self, device: DeviceNumber) -> Arc<str> {
+        Arc::clone(&self.devices()[usize::from(device.get())].geometry().name)
     }
 
     /// The logical block of a segment's device, in bytes.
@@ -61,51 +69,79 @@ impl Store {
         let life = self.segments().get(segment);
         let number = life.buffer()?;
         let image = self.image(number);
-        image.enter();
-        let still_there = life.buffer() == Some(number);
-        let record = still_there.then(|| copy_record(image, offset, class));
-        image.leave();
-        record
+        let is_held = || life.buffer() == Some(number);
+        image.read(is_held, |image| copy_record(image, offset, class))
+    }
+
+    /// An entry points to a record of `segment`.
+    pub(crate) fn count_entry(&self, segment: SegmentNumber, entry: &Entry) {
+        self.weigh_entry(segment, entry, i64::from(live_bytes(entry.length_class)));
     }
 
     /// An entry no longer points where it did: what it pointed to is dead.
     pub(crate) fn forget_entry(&self, entry: &Entry) {
         let segment = self.split(place::of(entry)).0;
-        let bytes = i64::from(live_bytes(entry.length_class));
-        self.segments().add_live(segment, -bytes);
+        self.weigh_entry(segment, entry, -i64::from(live_bytes(entry.length_class)));
     }
 
-    /// A record moved with its entry.
-    pub(crate) fn move_live(&self, old: Location, new: Location, entry: &Entry) {
-        let bytes = i64::from(live_bytes(entry.length_class));
-        self.segments().add_live(self.split(new).0, bytes);
-        self.segments().add_live(self.split(old).0, -bytes);
+    fn weigh_entry(&self, segment: SegmentNumber, entry: &Entry, bytes: i64) {
+        self.segments().add_live(segment, bytes);
+        if entry.expiry_s != 0 {
+            let weight = (bytes, self.now_s());
+            self.segments()
+                .add_expiring(segment, entry.expiry_s, weight);
+        }
     }
 
-    /// The lowest LSN at which any segment in use was opened, `except` left out.
-    pub(crate) fn oldest_opening(&self, except: Option<SegmentNumber>) -> Lsn {
-        let in_use = |segment: &SegmentNumber| match self.segments().get(*segment).state() {
-            State::Open | State::Sealed | State::Cleaning => Some(*segment) != except,
-            State::Unallocated | State::Free => false,
+    /// A record moved with its entry, which led to it where it was.
+    pub(crate) fn move_live(&self, new: Location, entry: &Entry) {
+        self.count_entry(self.split(new).0, entry);
+        self.forget_entry(entry);
+    }
+
+    /// A page that its root promises is not there. It has no place on a device: the report names its
+    /// collection, and where in that it belongs.
+    pub(crate) fn note_missing_page(&self, collection: CollectionId, page: u32) {
+        self.damage().note(Damage {
+            device: Arc::from(format!("collection {}", collection.get())),
+            device_offset: u64::from(page) * u64::from(PAGE_BYTES),
+            segment: None,
+            part: Part::Record,
+            what: "a page of a large value is missing",
+            loss: Loss::Page(collection.get(), page),
+        });
+    }
+
+    /// The error for bytes of a segment that do not verify. They are counted, and reported with
+    /// what was lost.
+    pub(crate) fn corrupt(
+        &self,
+        segment: SegmentNumber,
+        (part, extent): (Part, Extent),
+        loss: Loss,
+    ) -> StoreError {
+        let device = self.segments().place(segment).0;
+        let extent = Extent {
+            offset: self.device_offset(segment) + extent.offset,
+            ..extent
         };
-        let openings = self
-            .segments()
-            .numbers()
-            .filter(in_use)
-            .map(|s| self.segments().get(s).opening_lsn());
-        openings.min().unwrap_or(Lsn::new(u64::MAX))
-    }
-
-    /// The error for bytes of a segment that do not verify; it is counted.
-    pub(crate) fn corrupt(&self, segment: SegmentNumber, offset: u64, bytes: u64) -> StoreError {
-        self.counters().corrupt_records.add(1);
-        StoreError::Corrupt {
-            device: self.segments().place(segment).0.get(),
-            segment: segment.get(),
-            extent: Extent {
-                offset: self.device_offset(segment) + offset,
-                bytes,
+        let is_lost = self.segments().is_lost(segment);
+        self.damage().note(Damage {
+            device: self.device_name(device),
+            device_offset: extent.offset,
+            segment: Some(segment.get()),
+            part,
+            what: if is_lost {
+                "it cannot be verified: its segment's header is lost"
+            } else {
+                "it does not verify"
             },
+            loss,
+        });
+        StoreError::Corrupt {
+            device: device.get(),
+            segment: segment.get(),
+            extent,
         }
     }
 }

@@ -4,11 +4,14 @@ use crate::device::{DeviceError, WriteSync};
 use crate::error::StoreError;
 use crate::handle::Handle;
 use crate::store::Store;
+use crate::worker::Worker;
 
 impl Store {
     /// Makes everything durable and marks the store as closed in order. Writes are refused from
-    /// here on; reads go on. Called once, on any worker.
+    /// here on; reads go on. Called once, on any worker. After a failed write it is refused, and
+    /// the store stays as it is: acknowledged writes can still be read.
     pub async fn close(&self, handle: &Handle) -> Result<(), StoreError> {
+        self.log().check_latch()?;
         self.set_closing();
         let worker = handle.worker();
         // Whoever waits for room finds the store closing.
@@ -17,16 +20,21 @@ impl Store {
         worker.wait_durable(self.log().tail()).await?;
         // Everything may be durable although a write failed: one of the cleaner's.
         self.log().check_latch()?;
-        let marked = self.write_clean_mark(handle).await;
+        let marked = self.write_superblocks(worker, true).await;
         marked.map_err(|error| {
             self.log().latch(&error);
             StoreError::Latched
         })
     }
 
-    async fn write_clean_mark(&self, handle: &Handle) -> Result<(), DeviceError> {
-        let superblocks = self.next_superblocks(true);
-        for (superblock, channel) in superblocks.iter().zip(handle.worker().channels()) {
+    /// Writes the next copy of every superblock. Durable when it ends.
+    pub(super) async fn write_superblocks(
+        &self,
+        worker: &Worker,
+        clean: bool,
+    ) -> Result<(), DeviceError> {
+        let superblocks = self.next_superblocks(clean);
+        for (superblock, channel) in superblocks.iter().zip(worker.channels()) {
             let bytes = superblock.encode();
             let mut buffer = channel.buffer(bytes.len());
             buffer.copy_from_slice(&bytes);
@@ -34,7 +42,7 @@ impl Store {
                 .write_buffer(superblock.offset(), buffer, WriteSync::Durable)
                 .await?;
         }
-        for channel in handle.worker().channels() {
+        for channel in worker.channels() {
             channel.flush().await?;
         }
         Ok(())

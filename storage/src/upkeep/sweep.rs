@@ -74,6 +74,13 @@ pub(crate) async fn run_collections(worker: &Rc<Worker>) {
     }
 }
 
+/// Sweeps all collections that wait for it.
+pub(crate) async fn sweep_all(worker: &Rc<Worker>) {
+    while let Some(abandoned) = worker.store().collections().take_sweep() {
+        sweep_pages(worker, abandoned).await;
+    }
+}
+
 /// Waits until nobody reads the value any more: readers hold its key's lock until all its pages are
 /// pinned, and nobody can find the root now.
 async fn sweep_pages(worker: &Rc<Worker>, Abandoned { collection, root }: Abandoned) {

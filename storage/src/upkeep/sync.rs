@@ -26,6 +26,20 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
         if is_due && tail > store.log().durable_lsn() {
             worker.request_durable(tail);
         }
+        keep_map(worker).await;
         store.share_memory();
+    }
+}
+
+/// Enters a new database map into the superblocks: without it nobody could tell flushed databases
+/// from others, so it shall not hang on one record.
+async fn keep_map(worker: &Rc<Worker>) {
+    let store = worker.store();
+    let is_entered = {
+        let change = store.change_map().await;
+        !store.log().is_latched() && store.enter_map(&change)
+    };
+    if is_entered && let Err(error) = store.write_superblocks(worker, false).await {
+        store.log().latch(&error);
     }
 }

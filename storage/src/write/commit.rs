@@ -133,6 +133,8 @@ pub(crate) enum Refused {
     /// The key's deadline lies in this very second, and whether it exists matters: its record, at
     /// this place, decides.
     Unsure { identity: Identity, at: Location },
+    /// Devices or memory are full, and the policy makes room by eviction.
+    Short(StoreError),
     /// It cannot be done.
     Failed(StoreError),
 }
@@ -179,7 +181,7 @@ impl Worker {
             .collect();
         locks
             .ensure_room(&new)
-            .map_err(|_| Refused::Failed(StoreError::OutOfMemory))?;
+            .map_err(|_| self.shortage(StoreError::OutOfMemory))?;
         let removed = self.append(&chosen, &mut locks, now_ms)?;
         drop(locks);
         self.submit_full_units();
@@ -208,7 +210,20 @@ impl Worker {
         let grows = writes.iter().filter(|write| !write.removes());
         let taken = |write: &Prepared<'_>| u64::from(live_bytes(class_of(write.draft.bytes())));
         let bytes = grows.map(taken).sum();
-        self.store().admit(bytes, mark).map_err(Refused::Failed)
+        let admitted = self.store().admit(bytes, mark);
+        admitted.map_err(|error| match error {
+            StoreError::OutOfSpace => self.shortage(error),
+            error => Refused::Failed(error),
+        })
+    }
+
+    /// What a want of room means under the policy in force.
+    fn shortage(&self, error: StoreError) -> Refused {
+        if self.store().evicts() {
+            Refused::Short(error)
+        } else {
+            Refused::Failed(error)
+        }
     }
 
     fn check_stripes(
@@ -299,8 +314,7 @@ impl Worker {
         let store = self.store();
         let segment = store.split(at).0;
         let before = if let Some(entry) = write.entry(at) {
-            let bytes = live_bytes(entry.length_class);
-            store.segments().add_live(segment, i64::from(bytes));
+            store.count_entry(segment, &entry);
             locks.put(write.identity, entry)
         } else {
             store

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use crate::database::DbRef;
 use crate::error::StoreError;
+use crate::evict::Patience;
 use crate::format::{Kind, RecordDraft};
 use crate::lock::{Mode, StripeLocks};
 use crate::place;
@@ -20,6 +21,7 @@ use crate::write::{Effect, Outcome, Prepared, Refused, Terms};
 struct Progress {
     locks: Option<StripeLocks>,
     unexpired: SmallVec<[Location; 2]>,
+    patience: Patience,
 }
 
 impl Worker {
@@ -44,6 +46,9 @@ impl Worker {
                 Err(Refused::NoRoom) => {
                     self.store().want_room();
                     room.await;
+                }
+                Err(Refused::Short(error)) => {
+                    progress.patience.wait(self.store(), error).await?;
                 }
                 Err(Refused::Locked) => {
                     assert!(terms.held.is_none(), "a caller's locks cover all its keys");
@@ -84,7 +89,8 @@ impl Worker {
         Ok(())
     }
 
-    async fn wait_removed(
+    /// Writes the tombstone of a record that is still at its place, when there is room for it.
+    pub(crate) async fn wait_removed(
         self: &Rc<Self>,
         (identity, at): (Identity, Location),
         handle: u8,
@@ -108,7 +114,7 @@ impl Worker {
                     tokio::task::yield_now().await;
                     return Ok(());
                 }
-                Err(Refused::Failed(error)) => return Err(error),
+                Err(Refused::Failed(error) | Refused::Short(error)) => return Err(error),
             }
         }
     }

@@ -71,7 +71,10 @@ impl World {
         self.note(self.clock.monotonic_us());
         let corrupt = opened.store.stats().corrupt_records;
         ensure(corrupt == 0 || is_misdirected || self.is_damaged, || {
-            format!("{corrupt} records count as corrupt, and none is")
+            format!(
+                "{corrupt} records count as corrupt, and none is: {:?}",
+                opened.store.last_damage()
+            )
         })?;
         Ok((opened, found))
     }

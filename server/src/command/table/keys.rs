@@ -227,15 +227,15 @@ const OBJECT: CommandSpec = CommandSpec::container(
             "Tells how a value is held.",
             "O(1)",
         ),
-        object_row("freq", answers_from!(2, object::answer_freq)).doc(
+        object_row("freq", Handler::Wait(object::freq)).doc(
             "4.0.0",
-            "Refuses: how often a key is used is not counted.",
+            "Tells about how often a key was used of late, under an LFU policy.",
             "O(1)",
         ),
         CommandSpec::new("help", 2, GROUP, Handler::Now(object::help))
             .flags(&[Loading, Stale], &[Acl::Keyspace])
             .doc("6.2.0", "Lists the subcommands.", "O(1)"),
-        object_row("idletime", answers_from!(2, object::answer_idletime)).doc(
+        object_row("idletime", Handler::Wait(object::idletime)).doc(
             "2.2.3",
             "Refuses: when a key was used last is not kept.",
             "O(1)",

@@ -5,7 +5,8 @@ use crate::command::Flag::{
 };
 use crate::command::{Acl, CommandSpec, Group, Handler, KeyAccess, KeySpec};
 use crate::commands::{
-    acl, command, config, debug, help, info, latency, memory, monitor, server, slowlog, wait,
+    acl, cellar, command, config, debug, help, info, latency, memory, monitor, server, slowlog,
+    wait,
 };
 
 const GROUP: Group = Group::Server;
@@ -25,6 +26,11 @@ pub(super) const ROWS: &[CommandSpec] = &[
         .flags(&[Admin, Noscript], &[])
         .syntax("[SCHEDULE]")
         .doc("1.0.0", "Starts a round of durability.", "O(1)"),
+    CommandSpec::container("cellar", GROUP, CELLAR).doc(
+        "7.2.0",
+        "Commands about the store beneath the keys.",
+        "Depends on subcommand.",
+    ),
     CommandSpec::new("command", -1, GROUP, Handler::Now(command::all))
         .flags(&[Loading, Stale], &[Acl::Connection])
         .doc("2.8.13", "Describes all commands.", "O(N) commands")
@@ -100,7 +106,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
     CommandSpec::new("save", 1, GROUP, Handler::Wait(server::save))
         .flags(&[Admin, Noscript], &[])
         .doc("1.0.0", "Makes everything durable.", "O(1)"),
-    CommandSpec::new("shutdown", -1, GROUP, Handler::Now(server::shutdown))
+    CommandSpec::new("shutdown", -1, GROUP, Handler::Wait(server::shutdown))
         .flags(&[Admin, Noscript, Loading, Stale, AllowBusy], &[])
         .syntax("[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]")
         .doc("1.0.0", "Stops the server.", "O(N) connections"),
@@ -291,6 +297,21 @@ const MEMORY: &[CommandSpec] = &[
         .doc(
             "4.0.0",
             "Tells how many bytes a key takes, in DRAM and on the device.",
+            "O(1)",
+        ),
+];
+
+/// Not in Redis: no client library calls them.
+const CELLAR: &[CommandSpec] = &[
+    CommandSpec::new("help", 2, GROUP, Handler::Now(help::help))
+        .flags(&[Loading, Stale], &[])
+        .doc("7.2.0", "Lists the subcommands.", "O(1)"),
+    CommandSpec::new("scrub", 3, GROUP, Handler::Now(cellar::scrub))
+        .flags(&[Admin, Noscript], &[])
+        .syntax("START | STOP | STATUS")
+        .doc(
+            "7.2.0",
+            "Starts or stops reading and verifying everything that is stored, or tells how far it is.",
             "O(1)",
         ),
 ];

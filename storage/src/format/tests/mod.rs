@@ -97,5 +97,13 @@ pub(super) fn superblock() -> Superblock {
         devices: vec![DeviceId::new([1; 16]), DeviceId::new([2; 16])],
         clean: true,
         databases: DatabaseMap::default(),
+        map_lsn: Lsn::ZERO,
     }
+}
+
+/// A structure as a program of another version would have sealed it.
+pub(super) fn as_version(bytes: &mut [u8], version: u8) {
+    bytes[12] = version;
+    let crc = crc32c::crc32c(&bytes[12..]);
+    bytes[8..12].copy_from_slice(&crc.to_le_bytes());
 }

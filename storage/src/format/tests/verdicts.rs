@@ -204,9 +204,11 @@ fn foreign_headers_are_told_apart() {
     check(|bytes| bytes.fill(0), FormatError::Blank);
     check(|bytes| bytes[0] = b'x', FormatError::ForeignMagic);
     check(
-        |bytes| bytes[12] = 2,
+        |bytes| as_version(bytes, 2),
         FormatError::NewerVersion { found: 2, known: 1 },
     );
+    // A damaged number is not a later version.
+    check(|bytes| bytes[12] = 2, FormatError::Checksum);
     check(|bytes| bytes[40] ^= 1, FormatError::Checksum);
     let truncated = FormatError::Truncated {
         needed: 4096,
@@ -371,7 +373,7 @@ fn the_right_copy_of_the_superblock_is_chosen() {
         bytes
     };
     let mut later_version = newer;
-    later_version[12] = 9;
+    as_version(&mut later_version, 9);
     let (blank, foreign) = ([0; SUPERBLOCK_BYTES], [1; SUPERBLOCK_BYTES]);
     let check = |first: &[u8], second: &[u8], expected: Result<u64, FormatError>| {
         for copies in [[first, second], [second, first]] {
@@ -389,6 +391,9 @@ fn the_right_copy_of_the_superblock_is_chosen() {
     check(&older, &damaged(&newer), Ok(5));
     check(&damaged(&older), &newer, Ok(6));
     check(&older, &blank, Ok(5));
+    let mut misread = newer;
+    misread[12] = 9;
+    check(&older, &misread, Ok(5));
     check(&older, &later_version, Err(version));
     check(&blank, &later_version, Err(version));
     check(

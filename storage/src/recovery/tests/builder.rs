@@ -79,11 +79,15 @@ pub(super) async fn open_seeded(
         .collect();
     let progress = Progress::default();
     let request = OpenRequest {
+        threads: 1,
         devices: &devices,
         channels: &channels,
         segment_bytes: SEGMENT_BYTES,
         seed: [seed; 32],
         progress: &progress,
+        now_s: 1_900_000_000,
+        may_create: true,
+        listed_max: crate::damage::LISTED_MAX,
     };
     open(request).await
 }

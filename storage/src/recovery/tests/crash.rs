@@ -89,7 +89,7 @@ fn a_start_that_crashes_at_any_step_changes_nothing() {
     let recovered = reference.open();
     let (expected, sealed) = (values(&reference, &recovered), segments(&recovered));
     assert_eq!(expected.get("a").map(String::as_str), Some("moved"));
-    assert_eq!((expected.len(), recovered.corrupt_records), (5, 0));
+    assert_eq!((expected.len(), recovered.damage.count()), (5, 0));
     let cut = recovered.superblocks[0].cut_lsn;
     let mut survived = 0;
     for steps in (1..).step_by(3) {

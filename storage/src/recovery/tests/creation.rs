@@ -117,6 +117,8 @@ fn a_later_version_is_refused() {
     open_all(&[Arc::clone(&device)]).unwrap();
     let mut copy = read(&device, 0, SUPERBLOCK_BYTES);
     copy[12] += 1;
+    let crc = crc32c::crc32c(&copy[12..]);
+    copy[8..12].copy_from_slice(&crc.to_le_bytes());
     write(&device, 0, &copy);
     check_refused(&[device], is_foreign);
 }
@@ -128,10 +130,11 @@ fn the_devices_of_one_store_are_named_all_and_once() {
     let [first, second] = ours;
     check_refused(&[Arc::clone(&first)], is_incomplete);
     check_refused(&[Arc::clone(&first), Arc::clone(&first)], is_incomplete);
-    check_refused(
-        &[Arc::clone(&first), Arc::clone(&second), Arc::clone(&other)],
-        is_incomplete,
-    );
+    check_refused(&[Arc::clone(&first), other], is_incomplete);
+    let others = [blank(5), blank(6)];
+    run(open_seeded(&others, 2)).unwrap();
+    let [other, _] = others;
+    check_refused(&[Arc::clone(&first), second, other], is_incomplete);
     let alone = blank(4);
     write(&alone, 0, &read(&first, 0, RESERVED_BYTES as usize));
     check_refused(&[first, alone], is_incomplete);
@@ -269,7 +272,7 @@ fn too_small_devices_are_refused() {
 }
 
 #[test]
-fn a_lost_header_is_reported_and_its_segment_never_used() {
+fn a_lost_header_is_reported_and_its_segment_is_neither_used_nor_served() {
     let mut bench = Bench::new();
     let start = bench.start();
     let next = bench.hot(0, start).put("a", "1").seal(start);
@@ -278,13 +281,65 @@ fn a_lost_header_is_reported_and_its_segment_never_used() {
     bench.rot(0, 40);
     bench.rot(1, 0);
     let recovered = bench.open();
-    assert_eq!((recovered.corrupt_records, recovered.index.len()), (2, 1));
+    assert_eq!((recovered.damage.count(), recovered.index.len()), (2, 3));
     assert_eq!(bench.value(&recovered, "c").as_deref(), Some("3"));
     for number in [0, 1] {
         let life = recovered.segments.get(SegmentNumber::new(number));
         assert_eq!(life.state(), State::Cleaning);
+        assert!(recovered.segments.is_lost(SegmentNumber::new(number)));
     }
     assert_eq!(recovered.segments.free_count(), 13);
+}
+
+#[test]
+fn a_lost_header_of_a_segment_that_was_being_filled_is_made_anew() {
+    for (rotten, is_hot) in [(0, true), (40, true), (0, false), (14, false)] {
+        let mut bench = Bench::new();
+        let start = bench.start();
+        let next = bench.hot(0, start).put("a", "1").put("b", "2").seal(start);
+        if is_hot {
+            bench.hot(1, next).put("c", "3").write();
+        } else {
+            let mut cold = bench.cold(1, next);
+            cold.moved_from(start).put("a", "1").pad(512, next).write();
+        }
+        bench.rot(1, rotten);
+        let recovered = bench.open();
+        assert_eq!(recovered.damage.count(), 1);
+        let (key, value) = if is_hot { ("c", "3") } else { ("a", "1") };
+        assert_eq!(bench.value(&recovered, key).as_deref(), Some(value));
+        let life = recovered.segments.get(SegmentNumber::new(1));
+        assert_eq!((life.state(), life.live_bytes() > 0), (State::Sealed, true));
+        assert_eq!(bench.open().damage.count(), 0);
+    }
+}
+
+#[test]
+fn what_follows_a_break_in_a_cold_segment_counts_once_it_was_durable() {
+    let mut bench = Bench::new();
+    let start = bench.start();
+    let mut hot = bench.hot(0, start);
+    let next = hot.put("a", "1").put("b", "2").put("c", "3").seal(start);
+    let mut cold = bench.cold(1, next);
+    cold.moved_from(start).put("a", "1");
+    let broken = cold.at();
+    cold.moved_from(start.plus(64)).put("b", "2").pad(512, next);
+    cold.moved_from(start.plus(128))
+        .put("c", "3")
+        .pad(512, next);
+    cold.write();
+    bench.rot(1, broken + 5);
+    let recovered = bench.open();
+    assert_eq!(recovered.damage.count(), 1);
+    let location = recovered.index.lookup(bench.hasher.key(0, b"c")).unwrap();
+    let (segment, _) = crate::place::of(&location).split(SEGMENT_BYTES);
+    assert_eq!(segment, SegmentNumber::new(1));
+    // What was under it may be gone: a read tells of the damage.
+    let lost = recovered.damage.last()[0].loss.clone();
+    assert_eq!(
+        lost,
+        crate::damage::Loss::Key(bytes::Bytes::from_static(b"b"))
+    );
 }
 
 #[test]
@@ -293,7 +348,7 @@ fn what_somebody_left_where_no_segment_was_is_nothing() {
     bench.write(5, 0, &[0x77; 8192]);
     let recovered = bench.open();
     assert_eq!(
-        (recovered.corrupt_records, recovered.segments.free_count()),
+        (recovered.damage.count(), recovered.segments.free_count()),
         (0, 16)
     );
 }

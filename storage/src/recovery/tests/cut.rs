@@ -2,6 +2,7 @@
 
 use super::builder::{LIVE, RECORD};
 use super::*;
+use crate::damage::Loss;
 use crate::format::SegmentState;
 use crate::segment::State;
 use crate::units::SegmentNumber;
@@ -22,7 +23,7 @@ fn an_open_segment_counts_up_to_the_first_record_that_does_not_verify() {
         (None, None)
     );
     assert_eq!(recovered.superblocks[0].cut_lsn, torn_lsn);
-    assert_eq!(recovered.corrupt_records, 0);
+    assert_eq!(recovered.damage.count(), 0);
     let life = recovered.segments.get(SegmentNumber::new(0));
     assert_eq!((life.state(), life.sealed_lsn()), (State::Sealed, torn_lsn));
     assert_eq!(bench.header(0).cut_lsn, Some(torn_lsn));
@@ -106,7 +107,7 @@ fn the_walk_goes_on_through_the_segments_whether_sealed_or_not() {
     bench.write(2, builder::SEGMENT_BYTES - 4096, &[0; 4096]);
     bench.hot(17, third).put("d", "4").write();
     let recovered = bench.open();
-    assert_eq!((recovered.index.len(), recovered.corrupt_records), (4, 0));
+    assert_eq!((recovered.index.len(), recovered.damage.count()), (4, 0));
     assert_eq!(recovered.superblocks[0].cut_lsn, third.plus(RECORD));
     assert_eq!(bench.open().index.len(), 4);
 }
@@ -123,9 +124,8 @@ fn below_what_was_durable_a_bad_record_is_damage_and_skipped() {
     bench.rot(0, header_rot + 8);
     bench.rot(0, value_rot + 33);
     let recovered = bench.open();
-    assert_eq!(recovered.corrupt_records, 2);
+    assert_eq!(recovered.damage.count(), 2);
     assert_eq!(recovered.superblocks[0].cut_lsn, durable.plus(RECORD));
-    assert_eq!(bench.value(&recovered, "b"), None);
     for (key, value) in [("a", "1"), ("c", "3"), ("e", "5"), ("f", "6")] {
         assert_eq!(
             bench.value(&recovered, key).as_deref(),
@@ -133,8 +133,8 @@ fn below_what_was_durable_a_bad_record_is_damage_and_skipped() {
             "{key}"
         );
     }
-    // The damaged value has its entry, under whatever key is left: a read tells of the damage.
-    assert_eq!(recovered.index.len(), 5);
+    // Both damaged records have their entries, under whatever key is left: a read tells of it.
+    assert_eq!(recovered.index.len(), 6);
 }
 
 #[test]
@@ -148,8 +148,10 @@ fn a_pad_behind_a_break_may_know_that_it_is_damage() {
     hot.put("d", "4").pad(512, durable).put("e", "5").write();
     bench.rot(0, broken);
     let recovered = bench.open();
-    assert_eq!((recovered.corrupt_records, recovered.index.len()), (1, 4));
-    assert_eq!(bench.value(&recovered, "b"), None);
+    // What the header was can still be read: the key leads to the damage.
+    assert_eq!((recovered.damage.count(), recovered.index.len()), (1, 5));
+    let lost = recovered.damage.last()[0].loss.clone();
+    assert_eq!(lost, Loss::Key(bytes::Bytes::from_static(b"b")));
     assert_eq!(bench.value(&recovered, "e").as_deref(), Some("5"));
 }
 
@@ -168,7 +170,7 @@ fn an_open_cold_segment_counts_up_to_its_break() {
     let recovered = bench.open();
     assert_eq!(bench.value(&recovered, "a").as_deref(), Some("moved"));
     assert_eq!(bench.value(&recovered, "b").as_deref(), Some("2"));
-    assert_eq!(recovered.corrupt_records, 0);
+    assert_eq!(recovered.damage.count(), 0);
     let life = recovered.segments.get(SegmentNumber::new(1));
     assert_eq!(
         (life.state(), life.sealed_lsn(), life.live_bytes()),
@@ -239,8 +241,8 @@ fn a_young_summary_may_be_torn_without_being_damage() {
     // The footer arrived, the entries before it did not.
     bench.write(0, builder::SEGMENT_BYTES - 8192, &[0; 4096]);
     let recovered = bench.open();
-    assert_eq!((recovered.corrupt_records, recovered.index.len()), (0, 3));
-    assert_eq!(bench.open().corrupt_records, 0);
+    assert_eq!((recovered.damage.count(), recovered.index.len()), (0, 3));
+    assert_eq!(bench.open().damage.count(), 0);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod builder;
 mod crash;
 mod creation;
 mod cut;
+mod extension;
 mod model;
 mod replay;
 

@@ -204,7 +204,7 @@ fn check(seed: u64) {
                 "SEED={seed}, life {life}, {key}"
             );
         }
-        assert_eq!(recovered.corrupt_records, 0, "SEED={seed}, life {life}");
+        assert_eq!(recovered.damage.count(), 0, "SEED={seed}, life {life}");
         let live = recovered.segments.live_bytes();
         assert_eq!(live, state.len() as u64 * LIVE, "SEED={seed}, life {life}");
     }
