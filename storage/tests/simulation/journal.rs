@@ -1,5 +1,5 @@
-//! The journal of a life: the last things that happened in it, told with a violation. Owns a bounded
-//! list of them; costs little while nothing is wrong.
+//! The journal of a life: the last things that happened in it, told with a violation. Owns a
+//! bounded list of them; must cost little while nothing is wrong.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Display, Formatter};
