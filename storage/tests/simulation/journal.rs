@@ -1,5 +1,5 @@
-//! The journal of a life: the last things that happened in it, told with a violation. Owns a bounded
-//! list of them; costs little while nothing is wrong.
+//! The journal of a life: the last things that happened in it, told with a violation. Owns a
+//! bounded list of them; must cost little while nothing is wrong.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Display, Formatter};
@@ -28,7 +28,7 @@ impl Line {
         match self {
             Self::Begins(name) => name
                 .bytes()
-                .fold(1, |mark, byte| mark * 31 + u64::from(byte)),
+                .fold(1, |mark: u64, byte| mark.wrapping_mul(31) + u64::from(byte)),
             Self::Ends(is_ok) => 2 + u64::from(*is_ok),
             Self::Commits(lsn, _) | Self::Flushes(lsn, _) | Self::Swaps(lsn, ..) => lsn.get() << 4,
         }

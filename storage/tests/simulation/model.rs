@@ -340,7 +340,8 @@ impl Model {
     }
 
     /// The number of commits after which the store was in the state that was found: the highest, if
-    /// there are several. `least` commits must be among them. `strays`: so many keys may contradict.
+    /// there are several. `least` commits must be among them. `strays`: so many keys may
+    /// contradict.
     pub(crate) fn judge(
         &self,
         found: &BTreeMap<Key, Sighting>,
