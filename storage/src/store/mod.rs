@@ -215,9 +215,10 @@ impl Store {
     }
 
     /// Whether a command that writes may start, before anything of it is stored; `grows` says that
-    /// it is one of those that are refused when space is short. The commit decides again.
+    /// it is one of those that are refused when space is short, unless a policy makes room. The
+    /// commit decides again.
     pub fn admit_command(&self, grows: bool) -> Result<(), StoreError> {
-        if grows {
+        if grows && !self.evicts() {
             self.admit(1, Mark::Growth)
         } else {
             self.check_writable()
