@@ -1,9 +1,10 @@
-//! The choice of victims while keys are given up: the oldest first, as a queue in which what is worth
-//! it gets another turn.
+//! When the victims are the oldest segments: while keys are given up, as a queue in which what is
+//! worth it gets another turn.
 //!
 //! Then the cleaner is a hand that goes round the log: what is in the oldest segment was not
-//! written, and if worth keeping not copied, for the longest time. And nothing is as old as what the
-//! tombstones in it remove, so that most of those are dropped.
+//! written, and if worth keeping not copied, for the longest time. And nothing is as old as what
+//! the tombstones in it remove, so that most of those are dropped. Owns when; the cleaner finds the
+//! segments.
 
 use std::sync::atomic::Ordering;
 

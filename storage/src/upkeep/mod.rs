@@ -1,6 +1,6 @@
 //! What runs beside the clients: the group-commit timer, the preparation of segments, the sweeper,
-//! the active expiry, eviction, the scrub and the cleaner. One task, on one worker; each part yields
-//! after a bounded slice.
+//! the active expiry, eviction, the scrub and the cleaner. One task, on one worker; each part
+//! yields after a bounded slice.
 
 mod close;
 mod expire;
