@@ -347,7 +347,113 @@ impl View<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::task::{Context, Poll, Waker};
+
     use super::*;
+    use crate::clock::SimClock;
+    use crate::device::Device;
+    use crate::device::sim::SimDevice;
+    use crate::format::GenerationSeed;
+    use crate::handle::Handle;
+    use crate::options::StoreOptions;
+    use crate::units::Generation;
+
+    const SEGMENT_BYTES: u32 = 1 << 20;
+
+    /// Polls to the end: the outcome, and how often the future yielded.
+    fn run<F: Future>(future: F) -> (F::Output, usize) {
+        let mut future = pin!(future);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut yield_count = 0;
+        loop {
+            match future.as_mut().poll(&mut context) {
+                Poll::Ready(output) => return (output, yield_count),
+                Poll::Pending => yield_count += 1,
+            }
+        }
+    }
+
+    /// A store whose segments are all sealed, in the order of their numbers, as full as told.
+    fn sealed_store(segments: u32, live_bytes: impl Fn(u32) -> u64) -> Handle {
+        let bytes = (1 << 20) + u64::from(segments) * u64::from(SEGMENT_BYTES);
+        let device = SimDevice::instant(512, bytes, 1) as Arc<dyn Device>;
+        let options = StoreOptions {
+            segment_bytes: SEGMENT_BYTES,
+            ..StoreOptions::default()
+        };
+        let clock = Arc::new(SimClock::new(0));
+        let store = run(Store::open(options, vec![device], clock, [1; 32]))
+            .0
+            .unwrap();
+        for segment in store.segments().numbers() {
+            let life = store.segments().get(segment);
+            let generation = Generation {
+                epoch: 1,
+                segment,
+                opening_lsn: Lsn::new(u64::from(segment.get())),
+            };
+            life.begin_life(generation, GenerationSeed::restore(1), Stream::Hot);
+            life.set_sealed_lsn(Lsn::new(0));
+            life.set_state(State::Sealed);
+            let live_bytes = live_bytes(segment.get()).cast_signed();
+            store.segments().add_live(segment, live_bytes);
+        }
+        store.attach(0).unwrap()
+    }
+
+    #[test]
+    fn a_look_at_many_segments_yields_and_finds_the_best_and_the_oldest() {
+        const COUNT: u32 = 20_000;
+        let emptiest = [11_111, 3, 19_999];
+        let live_bytes = |number| {
+            let is_empty = emptiest.contains(&number);
+            if is_empty { 1_000 } else { 700_000 }
+        };
+        let handle = sealed_store(COUNT, live_bytes);
+        let (mut choice, yield_count) = run(look(handle.worker()));
+        assert_eq!(yield_count, COUNT as usize / SEGMENTS_PER_SLICE);
+        let mut victims = choice.take(handle.store()).segments;
+        victims.truncate(3);
+        victims.sort_unstable();
+        assert_eq!(victims, [3, 11_111, 19_999].map(SegmentNumber::new));
+        let oldest = |except| choice.oldest_opening(handle.store(), SegmentNumber::new(except));
+        assert_eq!((oldest(9), oldest(0)), (Lsn::new(0), Lsn::new(1)));
+    }
+
+    #[test]
+    fn one_look_serves_turns_until_it_is_used_up() {
+        let handle = sealed_store(SEGMENTS_PER_TURN * 2, |_| 700_000);
+        let mut choice = Choice::default();
+        let (first, looked) = run(choice.next(handle.worker()));
+        assert!(
+            looked > 0 && first.segments.len() == 2,
+            "two segments of live bytes a turn"
+        );
+        let (second, looked) = run(choice.next(handle.worker()));
+        assert!(looked == 0 && second.segments.len() == 2);
+        assert!(!second.segments.contains(&first.segments[0]));
+        assert!(run(choice.next(handle.worker())).1 > 0);
+    }
+
+    #[test]
+    fn the_oldest_opening_is_never_above_what_was_not_listed() {
+        let handle = sealed_store(64, |_| 700_000);
+        let choice = run(look(handle.worker())).0;
+        let listed: Vec<_> = choice
+            .openings
+            .iter()
+            .map(|(_, segment)| *segment)
+            .collect();
+        assert_eq!(listed.len(), rule::VICTIMS_MAX + 2);
+        let segments = handle.store().segments();
+        for segment in listed {
+            segments.put_freed(segment);
+        }
+        let oldest = choice.oldest_opening(handle.store(), SegmentNumber::new(63));
+        assert_eq!(oldest, Lsn::new(9), "of the last that was listed");
+    }
 
     #[test]
     fn the_largest_are_kept_in_order() {
