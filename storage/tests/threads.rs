@@ -156,7 +156,7 @@ async fn read_pair(handle: &Handle, number: u64) {
             Lookup::Locked => unreachable!("no pair is large or locked"),
         };
         let bytes = snapshot.as_ref().and_then(Snapshot::inline);
-        let bytes = bytes.map(|bytes| bytes.as_ref()).unwrap_or_default();
+        let bytes = bytes.map(std::convert::AsRef::as_ref).unwrap_or_default();
         if !bytes.is_empty() {
             check(key, bytes);
         }
@@ -211,7 +211,7 @@ async fn step(handle: &Handle, state: &mut u64, cursor: &mut u64, increments: &A
                 5000 + (next(state) % 9000) as usize,
                 None,
             )
-            .await
+            .await;
         }
         8 => {
             let (at, words) = (
@@ -228,7 +228,7 @@ async fn step(handle: &Handle, state: &mut u64, cursor: &mut u64, increments: &A
                 version,
                 1 + (next(state) % 200) as usize,
             )
-            .await
+            .await;
         }
         11 => read_pair(handle, key % PAIRS).await,
         12 => *cursor = scan(handle, *cursor).await,

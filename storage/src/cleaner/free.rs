@@ -5,8 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::cleaner::pace;
+use crate::cleaner::rule::VICTIMS_MAX;
 use crate::cold::ColdJob;
-use crate::device::{BufferSlice, DeviceError, Io, WriteSync};
+use crate::device::{BufferSlice, DeviceError, Io, IoBuffer, WriteSync};
 use crate::error::StoreError;
 use crate::format::{SegmentHeader, SegmentState};
 use crate::units::SegmentNumber;
@@ -16,10 +17,7 @@ use crate::worker::Worker;
 pub(crate) async fn settle(worker: &Rc<Worker>) -> Result<(), StoreError> {
     let judged_at = worker.store().log().tail();
     write_cold(worker).await?;
-    for channel in worker.channels() {
-        let flushed = channel.flush().await;
-        latch_on_error(worker, flushed)?;
-    }
+    flush_devices(worker).await?;
     worker.wait_durable(judged_at).await
 }
 
@@ -31,14 +29,15 @@ pub(crate) async fn free(
 ) -> Result<(), StoreError> {
     let store = worker.store();
     let is_free = |victim: &mut SegmentNumber| !store.pins().any(*victim);
-    for victim in settled.extract_if(.., is_free).collect::<Vec<_>>() {
+    let victims: Vec<_> = settled.extract_if(.., is_free).collect();
+    for some in victims.chunks(VICTIMS_MAX) {
         store.log().check_latch()?;
-        write_free_mark(worker, victim).await?;
-        store.segments().put_freed(victim);
-        store
-            .counters()
-            .cleaner_freed_bytes
-            .add(u64::from(store.segment_bytes()));
+        write_free_marks(worker, some).await?;
+        for victim in some {
+            store.segments().put_freed(*victim);
+            let bytes = u64::from(store.segment_bytes());
+            store.counters().cleaner_freed_bytes.add(bytes);
+        }
         store.prepare_log();
     }
     Ok(())
@@ -115,7 +114,22 @@ fn latch_on_error<T>(worker: &Rc<Worker>, done: Result<T, DeviceError>) -> Resul
     })
 }
 
-async fn write_free_mark(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(), StoreError> {
+/// Writes the marks of some victims together, and makes them durable.
+async fn write_free_marks(
+    worker: &Rc<Worker>,
+    victims: &[SegmentNumber],
+) -> Result<(), StoreError> {
+    let marks: Vec<_> = victims
+        .iter()
+        .map(|victim| write_free_mark(worker, *victim))
+        .collect();
+    for mark in marks {
+        latch_on_error(worker, mark.await)?;
+    }
+    flush_devices(worker).await
+}
+
+fn write_free_mark(worker: &Rc<Worker>, victim: SegmentNumber) -> Io<IoBuffer> {
     let store = worker.store();
     let life = store.segments().get(victim);
     let header = SegmentHeader {
@@ -131,8 +145,12 @@ async fn write_free_mark(worker: &Rc<Worker>, victim: SegmentNumber) -> Result<(
     let bytes = header.encode();
     let mut buffer = channel.buffer(bytes.len());
     buffer.copy_from_slice(&bytes);
-    let written = channel
-        .write_buffer(start, buffer, WriteSync::Durable)
-        .await;
-    latch_on_error(worker, written).map(|_| ())
+    channel.write_buffer(start, buffer, WriteSync::None)
+}
+
+async fn flush_devices(worker: &Rc<Worker>) -> Result<(), StoreError> {
+    for channel in worker.channels() {
+        latch_on_error(worker, channel.flush().await)?;
+    }
+    Ok(())
 }

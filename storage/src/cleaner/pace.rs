@@ -27,9 +27,8 @@ pub(super) const DEPTH_MAX: usize = 4;
 /// Credit that is saved up at most: what clients earn from one look to the next at a gigabyte a
 /// second.
 const CREDIT_BYTES_MAX: i64 = 4 << 20;
-/// The turn's price is halved when cleaning has just become due, and rises from there by so much,
-/// in percent, until only the reserve is left: it is right at a quarter of the way.
-const FACTOR_PERCENT_MIN: u64 = 50;
+/// The turn's price is right when cleaning has just become due, and rises from there by so much, in
+/// percent, until only the reserve is left.
 const FACTOR_PERCENT_SPAN: u64 = 200;
 /// A turn's price at most: a byte of clients' earns the reading and writing of 50.
 const PRICE_PERCENT_MAX: u64 = 5_000;
@@ -96,9 +95,14 @@ impl Pace {
     }
 }
 
-/// How many operations the cleaner may have in flight: one, save in an emergency.
+/// How many operations of one kind the cleaner may have in flight: one when cleaning has just
+/// become due, more as segments run short.
 pub(super) fn depth(store: &Store) -> usize {
-    if is_emergency(store) { DEPTH_MAX } else { 1 }
+    if is_emergency(store) {
+        return DEPTH_MAX;
+    }
+    let (lack, way) = lack(store);
+    1 + usize::try_from((DEPTH_MAX as u64 - 1) * lack / way).expect("at most the bound")
 }
 
 /// Whether the segments that clients may open have run out.
@@ -112,7 +116,8 @@ pub(super) async fn wait_turn(worker: &Rc<Worker>) {
     loop {
         let (now_us, tail) = (store.clock().monotonic_us(), store.log().tail().get());
         let pace = &store.cleaner().pace;
-        let price = price_percent(store, pace.turn_price.load(Ordering::Relaxed));
+        let turn_price = pace.turn_price.load(Ordering::Relaxed);
+        let price = turn_price * factor_percent(lack(store)) / 100;
         let has_credit = pace.earn(now_us, tail, price);
         if has_credit || is_emergency(store) || store.is_closing() || store.log().is_latched() {
             return;
@@ -146,18 +151,17 @@ fn free_bytes(store: &Store) -> u64 {
     store.segments().free_count() * u64::from(store.segment_bytes()) + rest
 }
 
-/// The turn's price, by how far it is from where cleaning becomes due to the reserve.
-fn price_percent(store: &Store, turn_price: u64) -> u64 {
+/// How far it is, in bytes, from where cleaning becomes due, and from there to the reserve.
+fn lack(store: &Store) -> (u64, u64) {
     let segment_bytes = u64::from(store.segment_bytes());
     let mark = clean_mark(u64::from(store.segments().count()));
     let top = (mark + 1) * segment_bytes;
     let way = top - (RESERVE_SEGMENTS + 1) * segment_bytes;
-    let lack = top.saturating_sub(free_bytes(store)).min(way);
-    turn_price * factor_percent(lack, way) / 100
+    (top.saturating_sub(free_bytes(store)).min(way), way)
 }
 
-fn factor_percent(lack: u64, way: u64) -> u64 {
-    FACTOR_PERCENT_MIN + FACTOR_PERCENT_SPAN * lack / way
+fn factor_percent((lack, way): (u64, u64)) -> u64 {
+    100 + FACTOR_PERCENT_SPAN * lack / way
 }
 
 #[cfg(test)]
@@ -165,10 +169,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_price_is_right_at_a_quarter_of_the_way_to_the_reserve() {
-        assert_eq!(factor_percent(0, 1000), 50);
-        assert_eq!(factor_percent(250, 1000), 100);
-        assert_eq!(factor_percent(1000, 1000), 250);
+    fn the_price_rises_on_the_way_to_the_reserve() {
+        assert_eq!(factor_percent((0, 1000)), 100);
+        assert_eq!(factor_percent((500, 1000)), 200);
+        assert_eq!(factor_percent((1000, 1000)), 300);
     }
 
     #[test]

@@ -225,6 +225,11 @@ impl Store {
         }
     }
 
+    /// Whether a write or flush failed since the start: no write is taken any more.
+    pub fn is_latched(&self) -> bool {
+        self.log().is_latched()
+    }
+
     /// The first failed write or flush, if there was one.
     pub fn latch_reason(&self) -> Option<String> {
         self.log().latch_reason()
