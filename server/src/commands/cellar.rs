@@ -5,8 +5,32 @@
 use cellar_storage::Store;
 
 use crate::command::{CommandError, Cx};
-use crate::info::{Figure, Figures, scrub_figures};
+use crate::info::{Figure, Figures, cleaner_figures, scrub_figures};
 use crate::resp::{Args, ReplyBuf};
+
+/// `CELLAR CLEANER PAUSE | RESUME | STATS`
+pub fn cleaner(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
+    let store: &Store = cx.store.store();
+    match args[2].to_ascii_lowercase().as_slice() {
+        b"pause" => {
+            tracing::info!(client = cx.session.id(), "told to pause the cleaner");
+            store.pause_cleaner();
+            reply.ok();
+        }
+        b"resume" => {
+            tracing::info!(client = cx.session.id(), "told to let the cleaner go on");
+            store.resume_cleaner();
+            reply.ok();
+        }
+        b"stats" => {
+            let figures = cleaner_figures(store.cleaner_stats());
+            reply.map(figures.len());
+            write(reply, figures);
+        }
+        _ => return Err(CommandError::Syntax),
+    }
+    Ok(())
+}
 
 /// `CELLAR SCRUB START | STOP | STATUS`
 pub fn scrub(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
@@ -47,6 +71,8 @@ fn write(reply: &mut ReplyBuf, figures: Figures) {
         reply.bulk(name.as_bytes());
         match value {
             Figure::Count(count) => reply.integer(count.cast_signed()),
+            Figure::Signed(number) => reply.integer(number),
+            Figure::Ratio(ratio) => reply.double(ratio),
             Figure::Text(text) => reply.bulk(text.as_bytes()),
         }
     }

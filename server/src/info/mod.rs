@@ -12,7 +12,7 @@ mod store;
 mod upkeep;
 
 pub use memory::MemoryFigures;
-pub use upkeep::{Figure, Figures, scrub_figures};
+pub use upkeep::{Figure, Figures, cleaner_figures, scrub_figures};
 
 use crate::command::Cx;
 use lines::Lines;
@@ -25,6 +25,7 @@ enum Section {
     Memory,
     Persistence,
     Device,
+    Cleaner,
     Scrub,
     Stats,
     Replication,
@@ -38,12 +39,13 @@ enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Server,
         Self::Clients,
         Self::Memory,
         Self::Persistence,
         Self::Device,
+        Self::Cleaner,
         Self::Scrub,
         Self::Stats,
         Self::Replication,
@@ -63,6 +65,7 @@ impl Section {
             Self::Memory => "Memory",
             Self::Persistence => "Persistence",
             Self::Device => "Device",
+            Self::Cleaner => "Cleaner",
             Self::Scrub => "Scrub",
             Self::Stats => "Stats",
             Self::Replication => "Replication",
@@ -88,6 +91,7 @@ impl Section {
             Self::Memory => memory::memory(cx, lines),
             Self::Persistence => store::persistence(cx, lines),
             Self::Device => store::device(cx, lines),
+            Self::Cleaner => upkeep::cleaner(cx, lines),
             Self::Scrub => upkeep::scrub(cx, lines),
             Self::Stats => counters::stats(cx, lines),
             Self::Replication => server::replication(cx, lines),

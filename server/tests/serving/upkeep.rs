@@ -1,8 +1,8 @@
-//! CELLAR: the scrub in an operator's hands.
+//! CELLAR: the cleaner and the scrub in an operator's hands.
 
 use std::os::unix::fs::FileExt;
 
-use crate::full::{fill_from, start};
+use crate::full::{FULL, fill_from, key, set, start};
 use crate::harness::{Client, Reply, Running, show};
 use crate::server_commands::field;
 
@@ -22,17 +22,45 @@ fn value(fields: &[(String, String)], name: &str) -> String {
 fn the_words_are_checked() {
     let server = Running::start(&[]);
     let mut client = server.connect();
+    client.check("cellar cleaner now", "-ERR syntax error");
     client.check("cellar scrub now", "-ERR syntax error");
     client.check(
-        "cellar scrub",
-        "-ERR wrong number of arguments for 'cellar|scrub' command",
+        "cellar cleaner",
+        "-ERR wrong number of arguments for 'cellar|cleaner' command",
     );
     client.check("cellar scrub stop", "-ERR No scrub in progress");
     let help = show(&client.run("cellar help"));
-    assert!(help.contains("SCRUB START | STOP | STATUS"), "{help}");
-    let info = show(&client.run("command info cellar|scrub"));
-    assert_eq!(info.matches("+@admin").count(), 1, "{info}");
-    assert_eq!(info.matches("+@dangerous").count(), 1, "{info}");
+    assert!(help.contains("CLEANER PAUSE | RESUME | STATS"), "{help}");
+    let info = show(&client.run("command info cellar|cleaner cellar|scrub"));
+    assert_eq!(info.matches("+@admin").count(), 2, "{info}");
+    assert_eq!(info.matches("+@dangerous").count(), 2, "{info}");
+}
+
+#[test]
+fn a_paused_cleaner_refuses_instead_of_waiting() {
+    let server = start();
+    let mut client = server.connect();
+    let count = fill_from(&mut client, 0) / 2;
+    for index in count..2 * count {
+        client.call(&["del", &key(index)]);
+    }
+    client.check("cellar cleaner pause", "+OK");
+    let info = client.run("info cleaner").text();
+    assert_eq!(field(&info, "cleaner_state"), "paused");
+    // what is written over takes new places, and none is made free
+    let mut replies = (0..10 * count).map(|turn| set(&mut client, turn % count, 0));
+    assert_eq!(replies.find(|reply| reply != "+OK").as_deref(), Some(FULL));
+    client.check("exists key:0", ":1");
+    let stats = fields(&mut client, "cellar cleaner stats");
+    assert_eq!(value(&stats, "state"), "paused");
+    assert_ne!(value(&stats, "writes_refused"), ":0");
+    client.check("cellar cleaner resume", "+OK");
+    for index in 0..count {
+        assert_eq!(set(&mut client, index, 0), "+OK", "key {index}");
+    }
+    let stats = fields(&mut client, "cellar cleaner stats");
+    assert_ne!(value(&stats, "state"), "paused");
+    assert_ne!(value(&stats, "segments_freed"), ":0");
 }
 
 /// Starts a scrub and waits for its end.

@@ -303,6 +303,14 @@ const MEMORY: &[CommandSpec] = &[
 
 /// Not in Redis: no client library calls them.
 const CELLAR: &[CommandSpec] = &[
+    CommandSpec::new("cleaner", 3, GROUP, Handler::Now(cellar::cleaner))
+        .flags(&[Admin, Noscript], &[])
+        .syntax("PAUSE | RESUME | STATS")
+        .doc(
+            "7.2.0",
+            "Pauses the cleaner, lets it go on, or tells what it does.",
+            "O(1)",
+        ),
     CommandSpec::new("help", 2, GROUP, Handler::Now(help::help))
         .flags(&[Loading, Stale], &[])
         .doc("7.2.0", "Lists the subcommands.", "O(1)"),
