@@ -26,9 +26,9 @@ impl Line {
     /// A number that tells lines apart.
     pub(crate) fn mark(&self) -> u64 {
         match self {
-            Self::Begins(name) => name
-                .bytes()
-                .fold(1, |mark, byte| mark * 31 + u64::from(byte)),
+            Self::Begins(name) => name.bytes().fold(1_u64, |mark, byte| {
+                mark.wrapping_mul(31).wrapping_add(u64::from(byte))
+            }),
             Self::Ends(is_ok) => 2 + u64::from(*is_ok),
             Self::Commits(lsn, _) | Self::Flushes(lsn, _) | Self::Swaps(lsn, ..) => lsn.get() << 4,
         }
