@@ -312,9 +312,9 @@ impl Store {
         }
     }
 
-    /// Free segments that the log leaves to the cleaner. Where more is live than may be written, the
-    /// device lost room that it had, and only removals and map records come through: they may take
-    /// half of the reserve, since nothing else can make room.
+    /// Free segments that the log leaves to the cleaner. Where more is live than may be written,
+    /// the device lost room that it had, and only removals and map records come through: they may
+    /// take half of the reserve, since nothing else can make room.
     fn spare_segments(&self) -> u64 {
         let taken = self.segments().live_bytes() + self.segments().shadow_bytes();
         if taken > self.live_bytes_max(Mark::Change) {

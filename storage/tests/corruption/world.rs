@@ -258,8 +258,15 @@ impl Life {
     async fn first(&mut self) {
         self.fill().await;
         for number in 0..1_000 {
-            self.set(Db(0), &format!("filler-{}", number % 7), FILLER_BYTES)
-                .await;
+            let filler = format!("filler-{}", number % 7);
+            self.set(Db(0), &filler, FILLER_BYTES).await;
+            // Something to be moved in each segment, whichever the cleaner takes.
+            if number % 29 == 0 {
+                self.set(Db(0), &format!("spread-{number}"), 45).await;
+            }
+            if number % 97 == 0 {
+                self.set(Db(0), &format!("long-{number}"), 34_000).await;
+            }
         }
         self.pause().await;
         assert!(self.handle.store().stats().cleaner_relocated_bytes > 0);
