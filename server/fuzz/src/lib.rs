@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A target panics when a promise is broken; the decoders themselves must not panic at all, since a
-//! panic ends the server. Where bytes are protected by a checksum the target makes it right, so that
-//! what lies behind it is reached. Owns targets and their seeds; must never be needed to run the
-//! server.
+//! panic ends the server. Where bytes are protected by a checksum the target makes it right, so
+//! that what lies behind it is reached. Owns targets and their seeds; must never be needed to run
+//! the server.
 
 mod config;
 mod input;

@@ -74,10 +74,9 @@ impl CommandError {
 /// The error reply that a failure of the store becomes.
 fn store_error_text(error: &StoreError) -> String {
     match error {
-        StoreError::OutOfSpace => {
-            "OOM command not allowed when the device is full. See INFO device.".into()
+        StoreError::OutOfSpace | StoreError::OutOfMemory => {
+            "OOM command not allowed when used memory > 'maxmemory'.".into()
         }
-        StoreError::OutOfMemory => "OOM command not allowed when used memory > 'maxmemory'.".into(),
         StoreError::Latched => {
             format!("MISCONF Errors writing to the AOF file: a write failed. {LATCHED_ADVICE}")
         }

@@ -8,7 +8,7 @@ use crate::process::{connect, start_on};
 use crate::server_commands::field;
 
 const DEVICE: &str = "store.cellar 64mb";
-pub(crate) const FULL: &str = "-OOM command not allowed when the device is full. See INFO device.";
+pub(crate) const FULL: &str = "-OOM command not allowed when used memory > 'maxmemory'.";
 const VALUE_BYTES: usize = 4000;
 
 pub(crate) fn start() -> Running {

@@ -99,8 +99,8 @@ impl Store {
         self.forget_entry(entry);
     }
 
-    /// A page that its root promises is not there. It has no place on a device: the report names its
-    /// collection, and where in that it belongs.
+    /// A page that its root promises is not there. It has no place on a device: the report names
+    /// its collection, and where in that it belongs.
     pub(crate) fn note_missing_page(&self, collection: CollectionId, page: u32) {
         self.damage().note(Damage {
             device: Arc::from(format!("collection {}", collection.get())),
