@@ -12,8 +12,8 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 
-/// The granule in which memory is taken from and given back to the system: one huge page. Less under
-/// Miri, which takes a minute to clear one.
+/// The granule in which memory is taken from and given back to the system: one huge page. Less
+/// under Miri, which takes a minute to clear one.
 pub(crate) const PIECE_BYTES: usize = if cfg!(miri) { 32 << 10 } else { 2 << 20 };
 
 /// Blocks reserved for an arena: 256 GiB of addresses for buckets of 128 bytes, some 13 billion
