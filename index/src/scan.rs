@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use crate::bucket::Entries;
 use crate::entry::{Entry, identity_of};
-use crate::identity::{Identity, PARTITION_COUNT};
+use crate::identity::{Identity, PARTITION_BITS, PARTITION_COUNT};
 use crate::lock::Patience;
 use crate::region::State;
 use crate::table::Index;
@@ -72,7 +72,7 @@ impl Index {
         let mut entries = Entries::new();
         for _ in 0..RANDOM_BUCKETS_MAX {
             random = next_random(random);
-            let partition = (random >> 50) as u16;
+            let partition = (random >> (u64::BITS - PARTITION_BITS)) as u16;
             self.copy_bucket(partition, random as u32, &mut entries);
             let slot = (random >> 32) % RANDOM_SLOTS.max(entries.len() as u64);
             let drawn = entries
@@ -91,7 +91,7 @@ impl Index {
         random: u64,
         wanted: &mut dyn FnMut(&Entry) -> bool,
     ) -> Option<(Identity, Entry)> {
-        let mut cursor = random >> (64 - 46);
+        let mut cursor = random >> (u32::BITS - PARTITION_BITS);
         let mut found = None;
         for _ in 0..NEAR_BUCKETS_MAX {
             cursor = self.scan(cursor, &mut |id, entry| {

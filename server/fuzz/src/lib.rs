@@ -6,8 +6,8 @@
 //!  seeds, corpus --> tests/replay (own mutations) --+
 //! ```
 //!
-//! A target panics when a promise is broken; the decoders themselves must not panic at all, since a
-//! panic ends the server. Where bytes are protected by a checksum the target makes it right, so
+//! A target panics when a promise is broken; the decoders themselves must not panic at all, since
+//! a panic ends the server. Where bytes are protected by a checksum the target makes it right, so
 //! that what lies behind it is reached. Owns targets and their seeds; must never be needed to run
 //! the server.
 

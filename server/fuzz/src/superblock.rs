@@ -32,7 +32,7 @@ fn superblock() -> Superblock {
         devices: vec![DeviceId::new([1; 16]), DeviceId::new([2; 16])],
         clean: true,
         databases: DatabaseMap::default(),
-        map_lsn: Lsn::new(1_024),
+        map_lsn: Lsn::new(320),
     }
 }
 
