@@ -27,7 +27,8 @@ pub(super) struct Harvest {
 }
 
 /// Walks a segment's records up to `void`, or up to where the records end. What does not verify is
-/// the end of a cold segment that was not sealed; anywhere else it is damage, reported and skipped.
+/// skipped, and reported as damage; but not in the last write of a cold segment that was not sealed,
+/// which may never have been finished.
 /// `is_dense`: there are records up to the end, so that a gap before it is damage too.
 pub(super) async fn harvest(
     media: &Media<'_>,
@@ -47,15 +48,23 @@ pub(super) async fn harvest(
     let mut walk = Walk::new(media, life, BODY_START, end);
     while !walk.is_at_end() {
         let offset = walk.offset();
-        if !matches!(walk.look().await?, Sight::Record(_)) {
+        let sight = walk.look().await?;
+        if !matches!(sight, Sight::Record(_)) {
+            let skip = match sight {
+                Sight::Damaged(record) => length(&record),
+                Sight::Nothing | Sight::Record(_) => UNIT_BYTES,
+            };
             let whole = match whole_end {
                 Some(whole) => whole,
                 None => last_whole(media, life, (offset, end)).await?,
             };
-            if offset >= whole {
-                break;
-            }
             whole_end = Some(whole);
+            if offset >= whole {
+                // Unfinished, or damaged since. What verifies behind it is a true copy in any case,
+                // and may be the only one: its victim may have been used again.
+                walk.advance(skip);
+                continue;
+            }
         }
         let step = match walk.look().await? {
             Sight::Nothing => {
