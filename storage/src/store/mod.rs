@@ -41,6 +41,8 @@ use crate::write::Mark;
 
 /// Free segments that only the cleaner may open.
 pub(crate) const CLEANER_SEGMENTS: u64 = cleaning::RESERVE_SEGMENTS;
+/// Segments that the hot log is writing to.
+const OPEN_SEGMENTS: u64 = 1;
 /// Share of the segments' bytes that live data may take, in percent, for commands that Redis
 /// refuses when memory is short: beyond it a byte written costs more than five relocated.
 const LIVE_PERCENT_GROWTH: u64 = 88;
@@ -259,12 +261,13 @@ impl Store {
         self.room_bytes(percent)
     }
 
-    /// A share of what the segments hold, the cleaner's reserve left out, in bytes.
+    /// A share of what the segments hold, in bytes; the cleaner's reserve is left out, and the hot
+    /// log's open segment, which is no victim: of what is full then, something has to be dead.
     pub(crate) fn room_bytes(&self, percent: u64) -> u64 {
         let usable = self
             .segments()
             .usable_count()
-            .saturating_sub(CLEANER_SEGMENTS);
+            .saturating_sub(CLEANER_SEGMENTS + OPEN_SEGMENTS);
         let room = self.segment_bytes() - SEGMENT_HEADER_BYTES as u32 - FOOTER_BYTES as u32;
         usable * u64::from(room) / 100 * percent
     }
