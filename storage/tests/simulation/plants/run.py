@@ -23,7 +23,7 @@ ROOT = PLANTS.parents[3]
 COPY = ROOT / "target" / "plants" / "tree"
 BUILD = ROOT / "target" / "plants" / "build"
 # Seconds that the runs of one plant may take: a plant that makes a task loop for ever is found too.
-PATIENCE_S = 900
+PATIENCE_S = 300
 # Characters of a violation that the table shows.
 SHOWN = 110
 
