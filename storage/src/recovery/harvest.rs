@@ -27,8 +27,8 @@ pub(super) struct Harvest {
 }
 
 /// Walks a segment's records up to `void`, or up to where the records end. What does not verify is
-/// skipped, and reported as damage; but not in the last write of a cold segment that was not sealed,
-/// which may never have been finished.
+/// skipped, and reported as damage; but not in the last write of a cold segment that was not
+/// sealed, which may never have been finished.
 /// `is_dense`: there are records up to the end, so that a gap before it is damage too.
 pub(super) async fn harvest(
     media: &Media<'_>,
