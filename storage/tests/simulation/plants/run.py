@@ -119,7 +119,7 @@ def search(executable, seeds):
         output = (late.stdout or b"").decode()
         seed = 1 + len(re.findall(r"^SEED=\d+ ", output, re.MULTILINE))
         return str(seed), f"the run does not end within {PATIENCE_S} s"
-    found = re.search(r"^VIOLATION SEED=(\d+): (.*)$", output, re.MULTILINE)
+    found = re.search(r"VIOLATION SEED=(\d+): (.*)$", output, re.MULTILINE)
     return found.groups() if found else None
 
 
