@@ -6,7 +6,7 @@ use super::*;
 use crate::device::sim::SimRandom;
 
 /// Random structures tried with each decoder.
-const ROUNDS: usize = 20_000;
+const ROUNDS: usize = if cfg!(miri) { 60 } else { 20_000 };
 
 /// Seeds are printed by the assertion that fails; `SEED` replays one.
 fn random() -> (u64, SimRandom) {
