@@ -22,8 +22,9 @@ PLANTS = pathlib.Path(__file__).resolve().parent
 ROOT = PLANTS.parents[3]
 COPY = ROOT / "target" / "plants" / "tree"
 BUILD = ROOT / "target" / "plants" / "build"
-# Seconds that the runs of one plant may take: a plant that makes a task loop for ever is found too.
-PATIENCE_S = 300
+# Seconds that a run may take, ten times what one does: a plant that makes a task loop for ever is
+# found too.
+PATIENCE_S = 15
 # Characters of a violation that the table shows.
 SHOWN = 110
 
@@ -110,15 +111,16 @@ def search(executable, seeds):
         os.environ, SEED="1", RUNS=str(seeds), THREADS="1", RUST_BACKTRACE="0"
     )
     command = [executable, "lives", "--nocapture"]
+    patience_s = PATIENCE_S * seeds
     try:
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S
+            command, env=environment, capture_output=True, text=True, timeout=patience_s
         )
         output = done.stdout
     except subprocess.TimeoutExpired as late:
         output = (late.stdout or b"").decode()
         seed = 1 + len(re.findall(r"^SEED=\d+ ", output, re.MULTILINE))
-        return str(seed), f"the run does not end within {PATIENCE_S} s"
+        return str(seed), f"the runs do not end within {patience_s} s"
     found = re.search(r"VIOLATION SEED=(\d+): (.*)$", output, re.MULTILINE)
     return found.groups() if found else None
 
