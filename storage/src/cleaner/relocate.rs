@@ -13,7 +13,6 @@ use crate::cleaner::free::write_cold;
 use crate::cleaner::pace;
 use crate::cold::ColdPlace;
 use crate::damage::Part;
-use crate::device::{Io, IoBuffer};
 use crate::error::StoreError;
 use crate::evict;
 use crate::expiry::{Deadline, deadline};
@@ -22,7 +21,7 @@ use crate::format::{
     RecordSeed, SummaryEntry, class_of, live_bytes, reseal,
 };
 use crate::place;
-use crate::read::{read_summary, remains};
+use crate::read::{RangeRead, read_summary, remains};
 use crate::segment::shadow_bytes;
 use crate::units::{Extent, Location, Lsn, SegmentNumber};
 use crate::worker::Worker;
@@ -91,7 +90,8 @@ async fn move_runs(
         let Some((run, read)) = in_flight.pop_front() else {
             return Ok(());
         };
-        let bytes = read.finish(worker).await?;
+        let (bytes, delivered) = read.finish().await?;
+        pay(worker, delivered);
         move_run(worker, victim, run, &bytes).await?;
     }
 }
@@ -117,41 +117,14 @@ async fn read_entries(
     pace::wait_turn(worker).await;
     let entries = read_summary(worker, victim).await?.entries;
     let bytes = (FOOTER_BYTES + entries.len() * ENTRY_BYTES) as u64;
-    worker.store().cleaner().pace.spend(bytes);
-    worker.store().counters().cleaner_read_bytes.add(bytes);
+    pay(worker, bytes);
     Ok(entries)
 }
 
-/// A range of a segment that is being read, in whole blocks.
-struct RangeRead {
-    io: Io<IoBuffer>,
-    /// The range within what is read.
-    range: std::ops::Range<usize>,
-}
-
-impl RangeRead {
-    fn start(worker: &Rc<Worker>, segment: SegmentNumber, offset: u64, bytes: usize) -> Self {
-        let (channel, start) = worker.place(segment);
-        let wanted = Extent {
-            offset: start + offset,
-            bytes: bytes as u64,
-        };
-        let extent = wanted.aligned_to(worker.store().block_bytes(segment));
-        let buffer = channel.buffer(usize::try_from(extent.bytes).expect("within a segment"));
-        let skip = usize::try_from(wanted.offset - extent.offset).expect("within a block");
-        Self {
-            io: channel.read(extent.offset, buffer),
-            range: skip..skip + bytes,
-        }
-    }
-
-    async fn finish(self, worker: &Rc<Worker>) -> Result<Bytes, StoreError> {
-        let buffer = self.io.await?;
-        let bytes = buffer.len() as u64;
-        worker.store().cleaner().pace.spend(bytes);
-        worker.store().counters().cleaner_read_bytes.add(bytes);
-        Ok(buffer.into_bytes(self.range))
-    }
+/// What was read for the cleaner counts against its credit.
+fn pay(worker: &Rc<Worker>, bytes: u64) {
+    worker.store().cleaner().pace.spend(bytes);
+    worker.store().counters().cleaner_read_bytes.add(bytes);
 }
 
 fn identity_of(entry: &SummaryEntry) -> Option<Identity> {

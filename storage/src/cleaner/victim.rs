@@ -115,20 +115,24 @@ impl Choice {
                 return victims;
             }
         }
-        let kind = self.kind;
-        *self = look(worker).await;
-        self.kind = kind;
+        self.look_again(worker).await;
         self.turns_left = self.turns_left.saturating_sub(1);
         self.take(worker.store())
+    }
+
+    /// Replaces what the last look found.
+    async fn look_again(&mut self, worker: &Rc<Worker>) {
+        *self = Self {
+            kind: self.kind,
+            ..look(worker).await
+        };
     }
 
     /// The oldest segments as the victims of the next turn, marked as being cleaned: so many that
     /// they hold `excess_bytes`, if a turn takes as much. The usual ones where none can be cleaned.
     pub(super) async fn next_oldest(&mut self, worker: &Rc<Worker>, excess_bytes: u64) -> Victims {
         if self.turns_left == 0 {
-            let kind = self.kind;
-            *self = look(worker).await;
-            self.kind = kind;
+            self.look_again(worker).await;
         }
         self.turns_left = self.turns_left.saturating_sub(1);
         let store = worker.store();

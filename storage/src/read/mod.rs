@@ -18,4 +18,4 @@ pub use fetch::Read;
 pub(crate) use fetch::{Fetch, ReadMap, Source};
 pub(crate) use lookup::Located;
 pub(crate) use record::{StoredRecord, record_len};
-pub(crate) use segment::{read_range, read_summary};
+pub(crate) use segment::{RangeRead, read_range, read_summary};

@@ -1,11 +1,13 @@
 //! Reading what a segment is made of: its summary, and runs of its bytes. For those who see to
 //! whole segments, the cleaner and the inspection; they keep the segment from being reused.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use bytes::{Bytes, BytesMut};
 
 use crate::damage::{Loss, Part};
+use crate::device::{Io, IoBuffer};
 use crate::error::StoreError;
 use crate::format::{ENTRY_BYTES, FOOTER_BYTES, Footer, SummaryEntry};
 use crate::units::{Extent, SegmentNumber};
@@ -62,31 +64,54 @@ pub(crate) async fn read_range(
     bytes: usize,
 ) -> Result<Bytes, StoreError> {
     if bytes <= STEP_BYTES_MAX {
-        return read_step(worker, segment, offset, bytes).await;
+        let (bytes, _) = RangeRead::start(worker, segment, offset, bytes)
+            .finish()
+            .await?;
+        return Ok(bytes);
     }
     let mut whole = BytesMut::with_capacity(bytes);
     while whole.len() < bytes {
         let step = (bytes - whole.len()).min(STEP_BYTES_MAX);
         let at = offset + whole.len() as u64;
-        whole.extend_from_slice(&read_step(worker, segment, at, step).await?);
+        let (bytes, _) = RangeRead::start(worker, segment, at, step).finish().await?;
+        whole.extend_from_slice(&bytes);
     }
     Ok(whole.freeze())
 }
 
-async fn read_step(
-    worker: &Rc<Worker>,
-    segment: SegmentNumber,
-    offset: u64,
-    bytes: usize,
-) -> Result<Bytes, StoreError> {
-    let (channel, start) = worker.place(segment);
-    let wanted = Extent {
-        offset: start + offset,
-        bytes: bytes as u64,
-    };
-    let extent = wanted.aligned_to(worker.store().block_bytes(segment));
-    let buffer = channel.buffer(usize::try_from(extent.bytes).expect("within a segment"));
-    let buffer = channel.read(extent.offset, buffer).await?;
-    let skip = usize::try_from(wanted.offset - extent.offset).expect("within a block");
-    Ok(buffer.into_bytes(skip..skip + bytes))
+/// A range of a segment that is being read, in whole blocks.
+pub(crate) struct RangeRead {
+    io: Io<IoBuffer>,
+    /// The range within what is read.
+    range: Range<usize>,
+}
+
+impl RangeRead {
+    /// Starts to read `bytes` bytes at `offset` in a segment.
+    pub(crate) fn start(
+        worker: &Rc<Worker>,
+        segment: SegmentNumber,
+        offset: u64,
+        bytes: usize,
+    ) -> Self {
+        let (channel, start) = worker.place(segment);
+        let wanted = Extent {
+            offset: start + offset,
+            bytes: bytes as u64,
+        };
+        let extent = wanted.aligned_to(worker.store().block_bytes(segment));
+        let buffer = channel.buffer(usize::try_from(extent.bytes).expect("within a segment"));
+        let skip = usize::try_from(wanted.offset - extent.offset).expect("within a block");
+        Self {
+            io: channel.read(extent.offset, buffer),
+            range: skip..skip + bytes,
+        }
+    }
+
+    /// The range's bytes, and how many the device delivered for them.
+    pub(crate) async fn finish(self) -> Result<(Bytes, u64), StoreError> {
+        let buffer = self.io.await?;
+        let delivered = buffer.len() as u64;
+        Ok((buffer.into_bytes(self.range), delivered))
+    }
 }

@@ -28,8 +28,8 @@ pub(super) struct Harvest {
 
 /// Walks a segment's records up to `void`, or up to where the records end. What does not verify is
 /// skipped, and reported as damage; but not in the last write of a cold segment that was not
-/// sealed, which may never have been finished.
-/// `is_dense`: there are records up to the end, so that a gap before it is damage too.
+/// sealed, which may never have been finished. `is_dense`: there are records up to the end, so that
+/// a gap before it is damage too.
 pub(super) async fn harvest(
     media: &Media<'_>,
     hasher: &Hasher,
@@ -48,39 +48,30 @@ pub(super) async fn harvest(
     let mut walk = Walk::new(media, life, BODY_START, end);
     while !walk.is_at_end() {
         let offset = walk.offset();
-        let sight = walk.look().await?;
-        if !matches!(sight, Sight::Record(_)) {
-            let skip = match sight {
-                Sight::Damaged(record) => length(&record),
-                Sight::Nothing | Sight::Record(_) => UNIT_BYTES,
-            };
-            let whole = match whole_end {
-                Some(whole) => whole,
-                None => last_whole(media, life, (offset, end)).await?,
-            };
-            whole_end = Some(whole);
-            if offset >= whole {
-                // Unfinished, or damaged since. What verifies behind it is a true copy in any case,
-                // and may be the only one: its victim may have been used again.
-                walk.advance(skip);
+        let (step, is_damaged) = match walk.look().await? {
+            Sight::Record(record) => {
+                let step = length(&record);
+                reaper.take(offset, &record).await?;
+                walk.advance(step);
                 continue;
             }
-        }
-        let step = match walk.look().await? {
-            Sight::Nothing => {
-                reaper.miss(offset);
-                UNIT_BYTES
-            }
-            Sight::Damaged(record) => {
-                let length = length(&record);
-                reaper.take_damaged(offset, length).await?;
-                length
-            }
-            Sight::Record(record) => {
-                reaper.take(offset, &record).await?;
-                length(&record)
-            }
+            Sight::Damaged(record) => (length(&record), true),
+            Sight::Nothing => (UNIT_BYTES, false),
         };
+        let whole = match whole_end {
+            Some(whole) => whole,
+            None => last_whole(media, life, (offset, end)).await?,
+        };
+        whole_end = Some(whole);
+        // Behind it: unfinished, or damaged since. What verifies there is a true copy in any case,
+        // and may be the only one: its victim may have been used again.
+        if offset < whole {
+            if is_damaged {
+                reaper.take_damaged(offset, step).await?;
+            } else {
+                reaper.miss(offset);
+            }
+        }
         walk.advance(step);
     }
     if is_dense {

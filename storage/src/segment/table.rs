@@ -469,14 +469,8 @@ impl SegmentTable {
                     seed,
                     stream,
                     sealed_lsn,
-                } => {
-                    self.claim(segment);
-                    let life = self.get(segment);
-                    life.begin_life(generation, seed, stream);
-                    life.set_sealed_lsn(sealed_lsn);
-                    life.set_state(State::Sealed);
                 }
-                Found::Doubtful {
+                | Found::Doubtful {
                     generation,
                     seed,
                     stream,
@@ -486,7 +480,11 @@ impl SegmentTable {
                     let life = self.get(segment);
                     life.begin_life(generation, seed, stream);
                     life.set_sealed_lsn(sealed_lsn);
-                    self.set_lost(segment);
+                    if matches!(found, Found::Doubtful { .. }) {
+                        self.set_lost(segment);
+                    } else {
+                        life.set_state(State::Sealed);
+                    }
                 }
                 Found::Damaged => {
                     self.claim(segment);
