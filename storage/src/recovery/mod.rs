@@ -138,6 +138,8 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
         media.report_superblock(*device, *offset);
     }
     let mut survey = survey::survey(&media, ruling).await?;
+    // A map enters the superblocks when the log is durable up to its end.
+    survey.durable = survey.durable.max(members.map().1);
     check_lagging(request, &members, &survey)?;
     let present = cut::find(&media, &survey.lives, ruling.epoch, survey.durable).await?;
     let cuts = Cuts {

@@ -3,7 +3,7 @@
 use super::builder::{LIVE, RECORD};
 use super::*;
 use crate::damage::Loss;
-use crate::format::SegmentState;
+use crate::format::{SegmentState, Superblock};
 use crate::segment::State;
 use crate::units::SegmentNumber;
 
@@ -153,6 +153,29 @@ fn a_pad_behind_a_break_may_know_that_it_is_damage() {
     let lost = recovered.damage.last()[0].loss.clone();
     assert_eq!(lost, Loss::Key(bytes::Bytes::from_static(b"b")));
     assert_eq!(bench.value(&recovered, "e").as_deref(), Some("5"));
+}
+
+#[test]
+fn a_map_in_the_superblock_shows_that_what_lies_below_it_was_durable() {
+    let mut bench = Bench::new();
+    let mut hot = bench.hot(0, bench.start());
+    hot.put("a", "1");
+    let broken = hot.at();
+    let map_lsn = hot.put("b", "2").put("c", "3").lsn();
+    hot.put("d", "4").write();
+    let told = Superblock {
+        sequence: bench.superblock.sequence + 1,
+        map_lsn,
+        ..bench.superblock.clone()
+    };
+    builder::write(&bench.devices[0], told.offset(), &told.encode());
+    bench.rot(0, broken + 33);
+    let recovered = bench.open();
+    assert_eq!(recovered.damage.count(), 1);
+    for (key, value) in [("a", "1"), ("c", "3"), ("d", "4")] {
+        let found = bench.value(&recovered, key);
+        assert_eq!(found.as_deref(), Some(value), "{key}");
+    }
 }
 
 #[test]
