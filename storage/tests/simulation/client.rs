@@ -43,7 +43,7 @@ pub(crate) struct Client {
 }
 
 /// All operations, with their weights.
-const OPERATIONS: [(&str, u64); 19] = [
+const OPERATIONS: [(&str, u64); 20] = [
     ("set", 260),
     ("set if", 50),
     ("remove", 0),
@@ -58,9 +58,10 @@ const OPERATIONS: [(&str, u64); 19] = [
     ("set contended", 40),
     ("get", 130),
     ("get several", 40),
+    ("get slowly", 0),
     ("peek", 30),
     ("scan", 2),
-    ("flush", 3),
+    ("flush", 0),
     ("swap", 5),
     ("wait", 0),
 ];
@@ -132,6 +133,8 @@ impl Client {
         let weight = |name: &str, usual: u64| match name {
             "remove" => plan.removal_percent * WEIGHT_PER_PERCENT,
             "wait" => plan.waits_per_mille,
+            "get slowly" => plan.slow_reads_per_mille,
+            "flush" => plan.flushes_per_mille,
             _ => usual,
         };
         let sum: u64 = OPERATIONS.iter().map(|(name, w)| weight(name, *w)).sum();
@@ -161,6 +164,7 @@ impl Client {
             "set contended" => self.set_contended().await,
             "get" => self.get_one().await,
             "get several" => self.get_several().await,
+            "get slowly" => self.get_slowly().await,
             "peek" => self.peek().await,
             "scan" => self.scan().await,
             "flush" => self.flush().await,
@@ -222,8 +226,7 @@ impl Client {
 
     /// The client's own databases.
     pub(crate) fn own_dbs(&self) -> [Db; 2] {
-        let first = (1 + 2 * self.number) as u8;
-        [Db(first), Db(first + 1)]
+        dbs_of(self.number)
     }
 
     /// One of the client's own databases.
@@ -244,12 +247,28 @@ impl Client {
 
     /// The key with this number among the client's own; some are long.
     pub(crate) fn key(&self, number: u64) -> Bytes {
-        let tail = if number.is_multiple_of(13) {
-            "-".repeat(600)
-        } else {
-            String::new()
-        };
-        Bytes::from(format!("{}:{number}{tail}", self.number))
+        key_of(self.number, number)
+    }
+
+    /// A key of any client's, mostly one of its own.
+    pub(crate) fn any_key(&mut self) -> Key {
+        match self.random.below(20) {
+            0..12 => self.own_key(),
+            12..15 => self.contended_key(),
+            15 | 16 => self.counter_key(),
+            _ => self.others_key(),
+        }
+    }
+
+    /// A key in one of the databases of any client.
+    pub(crate) fn others_key(&mut self) -> Key {
+        let (clients, keys) = (
+            self.scene.plan.client_count,
+            self.scene.plan.keys_per_database,
+        );
+        let (client, number) = (self.random.below(clients), self.random.below(keys));
+        let db = dbs_of(client)[self.random.below(2) as usize];
+        (db, key_of(client, number))
     }
 
     /// A key that all clients set.
@@ -371,4 +390,18 @@ impl Client {
         self.scene.model.borrow_mut().acknowledge(lsn);
         Ok(())
     }
+}
+
+fn dbs_of(client: u64) -> [Db; 2] {
+    let first = (1 + 2 * client) as u8;
+    [Db(first), Db(first + 1)]
+}
+
+fn key_of(client: u64, number: u64) -> Bytes {
+    let tail = if number.is_multiple_of(13) {
+        "-".repeat(600)
+    } else {
+        String::new()
+    };
+    Bytes::from(format!("{client}:{number}{tail}"))
 }

@@ -13,7 +13,7 @@ use crate::model::{Key, Model, Version, Violation, ensure};
 use crate::opening::Opened;
 use crate::pace::{STEPS_MAX, drive, finish, watch};
 use crate::scene::Scene;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, fail_next_write};
 use crate::witness::{bytes_of, map_bytes};
 use crate::world::{Ending, World};
 
@@ -21,6 +21,9 @@ use crate::world::{Ending, World};
 const STEPS_PER_LOOK: u64 = 50;
 /// Steps that count as soon after it has.
 const STEPS_SOON: u64 = 400;
+/// Steps between two looks at whether a write may fail now, and looks at most.
+const STEPS_PER_CLOSE_LOOK: u64 = 10;
+const LOOKS_MAX: u64 = 500;
 /// After this much idle time everything expired is removed and everything swept.
 const QUIET_US: u64 = 8_000_000;
 /// The same where the upkeep may still wait for a device that does not answer.
@@ -38,11 +41,8 @@ impl World {
         let scene = Rc::new(Scene::new(plan, clock, (model, self.next_value), trouble));
         let upkeep_ended = self.hire(&scene, &opened);
         let steps = self.plan.steps(self.ended.is_none(), &mut self.random);
-        let ending = if self.random.below(5) == 0 {
-            Ending::Close
-        } else {
-            Ending::Crash
-        };
+        let closes = self.random.below(5) == 0 || trouble == Trouble::LastWrite;
+        let ending = if closes { Ending::Close } else { Ending::Crash };
         let lived = drive(
             &mut opened.executor,
             &scene,
@@ -107,10 +107,29 @@ impl World {
         if self.random.below(3) == 0 && !scene.trouble.may_latch() {
             self.recount(scene, opened)?;
         }
-        match ending {
-            Ending::Close => self.close(scene, opened),
-            Ending::Crash | Ending::FailedClose => Ok(ending),
+        if scene.trouble == Trouble::LastWrite {
+            self.fail_last_write(scene, opened)?;
         }
+        if ending == Ending::Close {
+            return self.close(scene, opened);
+        }
+        Ok(ending)
+    }
+
+    /// Makes a write fail: often one of the cleaner's, while all that clients wrote is durable and
+    /// they can write no more, so that nothing but the failure stands against a closing in order.
+    fn fail_last_write(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
+        let waits = self.random.below(4) > 0;
+        let is_due = |opened: &Opened| {
+            let is_durable = opened.store.durable_lsn() == opened.handles[0].published_lsn();
+            is_durable && opened.store.stats().segments_cleaning > 0
+        };
+        if waits {
+            go_on(scene, opened, (LOOKS_MAX, STEPS_PER_CLOSE_LOOK), is_due)?;
+        }
+        fail_next_write(&opened.devices);
+        let is_latched = |opened: &Opened| opened.store.is_latched();
+        go_on(scene, opened, (LOOKS_MAX, STEPS_PER_CLOSE_LOOK), is_latched)
     }
 
     /// Starts the upkeep and the clients: tells whether the upkeep has ended.
@@ -169,18 +188,20 @@ impl World {
         Ok(())
     }
 
-    /// Closes the store while its clients go on. Afterwards everything has ended. A store that
-    /// refuses writes because one had failed cannot be closed in order.
+    /// Closes the store while its clients go on. Afterwards everything has ended, if the power does
+    /// not go at once. A store that refuses writes because one had failed cannot be closed in order.
     fn close(&mut self, scene: &Scene, opened: &mut Opened) -> Result<Ending, Violation> {
         scene.is_closing.set(true);
-        let was_latched = scene.is_latched();
+        let was_latched = opened.store.is_latched();
         let handle =
             opened.handles[self.random.below(opened.handles.len() as u64) as usize].clone();
         let store = Arc::clone(&opened.store);
         let closing = async move { store.close(&handle).await };
         let closed = drive(&mut opened.executor, scene, (closing, STEPS_MAX))?;
         let ending = match closed {
+            Some(Ok(())) if !was_latched && self.random.below(3) == 0 => return Ok(Ending::Exit),
             Some(Ok(())) if !was_latched => Ending::Close,
+            Some(Err(StoreError::Latched)) if was_latched => Ending::RefusedClose,
             Some(Err(StoreError::Latched)) if scene.trouble.may_latch() => Ending::FailedClose,
             Some(closed) => return Err(Violation(format!("closing came to {closed:?}"))),
             None => return Err(Violation("closing does not end".into())),
@@ -192,9 +213,26 @@ impl World {
     }
 }
 
+/// Goes on until something is so, or for so many looks of so many steps.
+fn go_on(
+    scene: &Scene,
+    opened: &mut Opened,
+    (looks, steps): (u64, u64),
+    is_so: impl Fn(&Opened) -> bool,
+) -> Result<(), Violation> {
+    for _ in 0..looks {
+        if is_so(opened) {
+            break;
+        }
+        drive(&mut opened.executor, scene, (watch(scene, u64::MAX), steps))?;
+        scene.take_violation()?;
+    }
+    Ok(())
+}
+
 fn quiet_us(scene: &Scene) -> u64 {
     match scene.trouble {
         Trouble::None => QUIET_US,
-        Trouble::Reads | Trouble::Writes | Trouble::Room => TROUBLED_QUIET_US,
+        Trouble::Reads | Trouble::Writes | Trouble::LastWrite | Trouble::Room => TROUBLED_QUIET_US,
     }
 }

@@ -16,6 +16,10 @@
 //! - nothing counts as corrupt where nothing rotted;
 //! - a store that was closed in order says so, and no other one does.
 //!
+//! An opening is cut off at any step, too, now and then several times in a row, between the writes
+//! of two devices' superblocks above all. Readers take large values a part at a time, while their
+//! segments are cleaned and used again and their databases are flushed.
+//!
 //! Now and then the devices fail: reads, writes, flushes, allocations, of a life or of a recovery;
 //! a device has less room than it should; a block goes to a wrong place at a crash; a byte rots.
 //! Then as well:
@@ -43,6 +47,7 @@ mod journal;
 mod life;
 mod locked;
 mod model;
+mod moment;
 mod opening;
 mod pace;
 mod plan;

@@ -9,6 +9,7 @@ use cellar_storage::device::sim::{SimDevice, SimExecutor};
 use cellar_storage::{Clock, Device, Handle, OpenError, Store};
 
 use crate::model::{Key, Model, Sighting, Violation, ensure};
+use crate::moment::Moment;
 use crate::pace::STEPS_MAX;
 use crate::trouble::fail_recovery;
 use crate::witness::{View, observe};
@@ -16,8 +17,10 @@ use crate::world::{Ending, World};
 
 /// A recovery is crashed at most so often in a row.
 const RECOVERY_CRASHES_MAX: u64 = 3;
-/// A recovery that is crashed comes so many steps far at most: all of one takes some hundreds.
-const RECOVERY_STEPS_MAX: [u64; 3] = [30, 200, 800];
+/// One opening in so many is cut off again and again while it writes superblocks.
+const STUBBORN_ONE_IN: u64 = 6;
+/// Then at most so often in a row.
+const STUBBORN_CRASHES_MAX: u64 = 6;
 
 /// All that is listed is compared with what is known in one recovery of so many: a listing visits
 /// the whole index.
@@ -97,38 +100,48 @@ impl World {
 
     /// Opens the store, now and then after some openings that a crash or a failure cut off.
     fn open(&mut self, mut devices: Vec<Arc<SimDevice>>) -> Result<Opened, Violation> {
-        let attempts = self.random.below(RECOVERY_CRASHES_MAX + 1);
+        let is_stubborn = self.random.below(STUBBORN_ONE_IN) == 0;
+        let attempts = if is_stubborn {
+            2 + self.random.below(STUBBORN_CRASHES_MAX - 1)
+        } else {
+            self.random.below(RECOVERY_CRASHES_MAX + 1)
+        };
         for _ in 0..attempts {
-            self.open_in_vain(&devices)?;
+            self.open_in_vain(&devices, is_stubborn)?;
             devices = self.crashed(&devices);
         }
         let opened = self.start(devices)?;
         let opened = opened.map_err(|error| Violation(format!("it cannot be opened: {error}")))?;
         let is_clean = opened.store.stats().clean_shutdown_at_start;
         match self.ended {
-            Some(Ending::Close) if attempts == 0 => ensure(is_clean, || {
+            Some(Ending::Close | Ending::Exit) if attempts == 0 => ensure(is_clean, || {
                 "it was closed in order, and does not say so".into()
             })?,
-            Some(Ending::Crash) => ensure(!is_clean, || {
+            Some(Ending::Crash | Ending::RefusedClose) => ensure(!is_clean, || {
                 "it says that it was closed in order, and was not".into()
             })?,
-            Some(Ending::Close | Ending::FailedClose) | None => {}
+            Some(Ending::Close | Ending::Exit | Ending::FailedClose) | None => {}
         }
         Ok(opened)
     }
 
     /// An opening that a crash cuts off, or an error of a device ends; at times it does succeed.
-    fn open_in_vain(&mut self, devices: &[Arc<SimDevice>]) -> Result<(), Violation> {
+    fn open_in_vain(
+        &mut self,
+        devices: &[Arc<SimDevice>],
+        is_stubborn: bool,
+    ) -> Result<(), Violation> {
         let mut executor = SimExecutor::new(self.clock.clone(), self.random.next_u64());
         let fails = self.random.below(3) == 0;
-        let steps = if fails {
-            fail_recovery(devices, &mut self.random);
-            STEPS_MAX
+        let moment = if fails {
+            fail_recovery(devices, is_stubborn, &mut self.random);
+            Moment::Steps(STEPS_MAX)
+        } else if is_stubborn {
+            Moment::among_superblocks(devices.len(), &mut self.random)
         } else {
-            let bound = RECOVERY_STEPS_MAX[self.random.below(3) as usize];
-            self.random.below(bound)
+            Moment::draw(devices.len(), &mut self.random)
         };
-        match executor.block_on_for(self.opening(devices), steps) {
+        match moment.run(&mut executor, devices, self.opening(devices)) {
             None if fails => return Err(Violation("opening does not end".into())),
             None => self.tally.crashes_of_recoveries += 1,
             Some(Err(OpenError::Device(_))) if fails => self.tally.failed_recoveries += 1,

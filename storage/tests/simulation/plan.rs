@@ -28,6 +28,8 @@ pub(crate) enum Sizes {
     Medium,
     /// From nothing to 100 KiB, pages included.
     Mixed,
+    /// The same, and every other one in pages.
+    Large,
 }
 
 impl Sizes {
@@ -37,6 +39,7 @@ impl Sizes {
             Self::Small => 350,
             Self::Medium => 2_200,
             Self::Mixed => 8_500,
+            Self::Large => 35_000,
         }
     }
 
@@ -45,11 +48,11 @@ impl Sizes {
         let range: Range<u64> = match (self, random.below(100)) {
             (_, 0..5) => 0..1,
             (Self::Small, _) => 1..400,
-            (Self::Medium, _) => 1..4_096,
+            (Self::Medium, _) | (Self::Large, 5..50) => 1..4_096,
             (Self::Mixed, 5..55) => 1..200,
             (Self::Mixed, 55..80) => 200..4_096,
             (Self::Mixed, 80..92) => 4_096..32_769,
-            (Self::Mixed, _) => 32_769..102_401,
+            (Self::Mixed | Self::Large, _) => 32_769..102_401,
         };
         (range.start + random.below(range.end - range.start)) as usize
     }
@@ -80,6 +83,9 @@ pub(crate) struct Plan {
     /// Of a thousand operations, how many wait until they are durable though the level does not ask
     /// for it. Where none does, much is not durable at a crash.
     pub(crate) waits_per_mille: u64,
+    /// Of a thousand operations, how many read a large value slowly, and empty a database.
+    pub(crate) slow_reads_per_mille: u64,
+    pub(crate) flushes_per_mille: u64,
     /// Pauses between operations, in microseconds at most.
     pub(crate) pause_us_max: u64,
     /// How long a reader may hold its pins, in microseconds at most.
@@ -120,16 +126,35 @@ impl Plan {
             deadline_percent: [0, 10, 50][random.below(3) as usize],
             removal_percent: [5, 15, 40][random.below(3) as usize],
             waits_per_mille: [0, 0, 3, 50][random.below(4) as usize],
+            slow_reads_per_mille: [5, 20][random.below(2) as usize],
+            flushes_per_mille: 3,
             pause_us_max: [1, 1_000, 50_000][random.below(3) as usize],
             pinned_us_max: [10_000, 2_000_000][random.below(2) as usize],
             lives: 4 + random.below(12),
             steps_max: [2_000, 20_000, 40_000][random.below(3) as usize],
             remains: 1 + random.below(5),
         };
-        if random.below(3) == 0 {
-            plan.of_churn(random)
-        } else {
-            plan
+        match random.below(6) {
+            0 | 1 => plan.of_churn(random),
+            2 => plan.of_readers(random),
+            _ => plan,
+        }
+    }
+
+    /// Few large values on small devices, that are read slowly while they are written anew and
+    /// their databases are emptied.
+    fn of_readers(self, random: &mut SimRandom) -> Self {
+        Self {
+            segments: SEGMENTS_MIN,
+            keys_per_database: 5 + random.below(8),
+            sizes: Sizes::Large,
+            slow_reads_per_mille: [100, 300][random.below(2) as usize],
+            flushes_per_mille: [3, 30][random.below(2) as usize],
+            pause_us_max: 1,
+            lives: 4 + random.below(8),
+            steps_max: 40_000,
+            remains: 1 + random.below(2),
+            ..self
         }
     }
 

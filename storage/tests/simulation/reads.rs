@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use cellar_storage::{Clock, Handle, Lookup, Peek, Read, Snapshot, StoreError};
+use cellar_storage::{Clock, Handle, INLINE_BYTES_MAX, Lookup, Peek, Read, Snapshot, StoreError};
 
 use crate::client::Client;
 use crate::model::{Held, Key, Version, Violation, ensure, shows};
@@ -13,6 +13,15 @@ use crate::scene::Failure;
 const PIPELINE_MAX: u64 = 8;
 /// Keys of one step of a scan.
 const SCAN_COUNT: usize = 2_000;
+
+/// Bytes that a slow reader takes at a time.
+const PART_BYTES: u64 = 20_000;
+/// And the longest that it waits before the next, in microseconds.
+const LINGER_US_MAX: u64 = 3_000;
+/// How often it looks whether the devices were written over, in microseconds.
+const LOOK_US: u64 = 1_000;
+/// Keys that are tried for one with a large value.
+const LARGE_KEY_TRIES: u64 = 6;
 
 /// All that a snapshot holds.
 pub(crate) async fn whole(snapshot: &Snapshot) -> Result<Version, StoreError> {
@@ -40,14 +49,6 @@ struct Begun {
 }
 
 impl Client {
-    fn any_key(&mut self) -> Key {
-        match self.random.below(10) {
-            0..7 => self.own_key(),
-            7 | 8 => self.contended_key(),
-            _ => self.counter_key(),
-        }
-    }
-
     /// Reads one key, sometimes slowly.
     pub(crate) async fn get_one(&mut self) -> Result<(), Failure> {
         let key = self.any_key();
@@ -64,6 +65,73 @@ impl Client {
             None => None,
         };
         self.check_window(&key, found.as_ref(), start, start_ms)
+    }
+
+    /// Reads a large value a part at a time, as a slow client takes it: with all of it pinned, while
+    /// the devices are written over meanwhile, or for a moment under its key's lock.
+    pub(crate) async fn get_slowly(&mut self) -> Result<(), Failure> {
+        let key = self.large_key();
+        let (start, start_ms) = (self.scene.model.borrow().last(), self.scene.now_ms());
+        let Some(mut snapshot) = self.handle.get(key.0, &key.1).await? else {
+            return self.check_window(&key, None, start, start_ms);
+        };
+        let pins = self.random.flip();
+        let mut value = Vec::new();
+        if pins {
+            self.linger().await;
+            snapshot.pin(0..snapshot.len()).await?;
+            self.linger_till_written_over().await;
+        }
+        while (value.len() as u64) < snapshot.len() {
+            let at = value.len() as u64;
+            self.linger().await;
+            value.extend(snapshot.read(at..at + PART_BYTES).await?);
+        }
+        self.scene.tally.borrow_mut().slow_reads += 1;
+        let found = Version {
+            value: value.into(),
+            expiry_ms: snapshot.expiry_ms(),
+        };
+        self.check_window(&key, Some(&found), start, start_ms)
+    }
+
+    /// Any key, if possible one whose value is kept in pages.
+    fn large_key(&mut self) -> Key {
+        let mut key = self.any_key();
+        for _ in 0..LARGE_KEY_TRIES {
+            let held = self.held(self.shown(), &key);
+            if held.is_some_and(|version| version.value.len() > INLINE_BYTES_MAX) {
+                break;
+            }
+            key = if self.random.flip() {
+                self.any_key()
+            } else {
+                self.others_key()
+            };
+        }
+        key
+    }
+
+    /// Takes a moment.
+    async fn linger(&mut self) {
+        let us = self.random.below(LINGER_US_MAX);
+        self.scene.clock.sleep(us).await;
+    }
+
+    /// Waits while others write as much as the devices hold, or for as long as the plan allows.
+    async fn linger_till_written_over(&mut self) {
+        let plan = &self.scene.plan;
+        let (held, pinned_us) = (plan.device_count * plan.device_bytes(), plan.pinned_us_max);
+        let end = self.handle.published_lsn().get() + self.random.below(2 * held);
+        let end_us = self.scene.now_us() + pinned_us;
+        let goes_on = |client: &Self| {
+            client.handle.published_lsn().get() < end
+                && client.scene.now_us() < end_us
+                && !client.scene.is_stopping.get()
+        };
+        while goes_on(self) {
+            self.scene.clock.sleep(LOOK_US).await;
+        }
     }
 
     /// What was found is what the key held at some moment since.

@@ -73,7 +73,11 @@ impl World {
             return Ok(());
         };
         self.tally.rotten += 1;
-        let told = |Violation(what)| Violation(format!("with a rotten byte in a {spot:?}: {what}"));
+        let ended = self.ended;
+        let told = |Violation(what)| {
+            let where_to = format!("with a rotten byte in a {spot:?} after a {ended:?}");
+            Violation(format!("{where_to}: {what}"))
+        };
         self.judge_rotten(devices, spot).map_err(told)
     }
 
@@ -97,12 +101,18 @@ impl World {
             format!("damage was met, and not counted: {damaged:?}")
         })?;
         self.tally.damaged += u64::from(counted > 0);
-        self.model.judge(&found, harm.least, harm.strays)?;
-        Ok(())
+        let told = |Violation(what)| {
+            let met = opened.store.last_damage();
+            Violation(format!("{what}\ndamage that was met: {met:?}"))
+        };
+        self.model
+            .judge(&found, harm.least, harm.strays)
+            .map(|_| ())
+            .map_err(told)
     }
 
     fn harm(&self, spot: Spot, is_reported: bool) -> Harm {
-        let was_closed = self.ended == Some(Ending::Close);
+        let was_closed = self.ended.is_some_and(Ending::is_orderly);
         // After a crash the last records are not known to have been durable: where one of them is
         // rotten, they end.
         let least = if was_closed { self.least } else { 0 };

@@ -43,10 +43,14 @@ tally! {
     /// Recoveries that an error of a device ended.
     failed_recoveries,
     closes,
+    /// Closings that were refused because a write had failed.
+    refused_closes,
     /// Lives at whose end the store refused writes because one had failed.
     latches,
     /// Reads that the device failed.
     failed_reads,
+    /// Large values that were read a part at a time.
+    slow_reads,
     /// Recoveries that were read whole and judged.
     recoveries,
     recounts,

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use cellar_storage::device::Operation;
 use cellar_storage::device::sim::{Effect, Fault, SimDevice, SimRandom};
+use cellar_storage::format::RESERVED_BYTES;
+use cellar_storage::units::Extent;
 
 /// "Input/output error".
 const EIO: i32 = 5;
@@ -14,6 +16,8 @@ const ENOSPC: i32 = 28;
 const SKIP_MAX: [u64; 3] = [10, 100, 1_000];
 /// The same in a recovery, which makes fewer.
 const RECOVERY_SKIP_MAX: u64 = 60;
+/// Writes of superblocks that pass before one fails, at most: a device gets two, or three.
+const SUPERBLOCK_SKIP_MAX: u64 = 2;
 /// Failures in a row, at most, of what may fail more than once.
 const TIMES_MAX: u64 = 20;
 
@@ -25,6 +29,8 @@ pub(crate) enum Trouble {
     Reads,
     /// A write or a flush fails, or several do.
     Writes,
+    /// The last write before the store is closed fails.
+    LastWrite,
     /// There is no room for segments, for a while.
     Room,
 }
@@ -36,13 +42,14 @@ impl Trouble {
             0 => Self::Reads,
             1 | 2 => Self::Writes,
             3 => Self::Room,
+            4 => Self::LastWrite,
             _ => Self::None,
         }
     }
 
     /// Whether the store may come to refuse writes.
     pub(crate) fn may_latch(self) -> bool {
-        self == Self::Writes
+        matches!(self, Self::Writes | Self::LastWrite)
     }
 
     /// Whether a read may fail.
@@ -53,7 +60,7 @@ impl Trouble {
     /// Makes one of the devices fail.
     pub(crate) fn begin(self, devices: &[Arc<SimDevice>], random: &mut SimRandom) {
         let (operation, times_max) = match self {
-            Self::None => return,
+            Self::None | Self::LastWrite => return,
             Self::Reads => (Operation::Read, TIMES_MAX),
             Self::Writes => (
                 [Operation::Write, Operation::Flush][random.below(2) as usize],
@@ -74,6 +81,7 @@ impl Trouble {
             random,
             &Failure {
                 operation,
+                extent: None,
                 skip_max,
                 times_max,
                 effect,
@@ -82,25 +90,52 @@ impl Trouble {
     }
 }
 
-/// Makes one operation of a recovery fail.
-pub(crate) fn fail_recovery(devices: &[Arc<SimDevice>], random: &mut SimRandom) {
+/// Makes the next write fail, on whichever device it is.
+pub(crate) fn fail_next_write(devices: &[Arc<SimDevice>]) {
+    for device in devices {
+        device.inject(Fault {
+            operation: Operation::Write,
+            extent: None,
+            skip: 0,
+            times: 1,
+            effect: Effect::Errno(EIO),
+        });
+    }
+}
+
+/// Makes one operation of a recovery fail: `at_superblocks` one of the writes that it ends with.
+pub(crate) fn fail_recovery(
+    devices: &[Arc<SimDevice>],
+    at_superblocks: bool,
+    random: &mut SimRandom,
+) {
     let operations = [Operation::Read, Operation::Write, Operation::Flush];
-    let operation = operations[random.below(3) as usize];
-    let (skip_max, effect) = (RECOVERY_SKIP_MAX, Effect::Errno(EIO));
+    let drawn = operations[random.below(3) as usize];
+    let reserved = Extent {
+        offset: 0,
+        bytes: RESERVED_BYTES,
+    };
+    let (operation, extent, skip_max) = if at_superblocks {
+        (Operation::Write, Some(reserved), SUPERBLOCK_SKIP_MAX)
+    } else {
+        (drawn, None, RECOVERY_SKIP_MAX)
+    };
     inject(
         devices,
         random,
         &Failure {
             operation,
+            extent,
             skip_max,
             times_max: 1,
-            effect,
+            effect: Effect::Errno(EIO),
         },
     );
 }
 
 struct Failure {
     operation: Operation,
+    extent: Option<Extent>,
     skip_max: u64,
     times_max: u64,
     effect: Effect,
@@ -110,7 +145,7 @@ fn inject(devices: &[Arc<SimDevice>], random: &mut SimRandom, failure: &Failure)
     let device = &devices[random.below(devices.len() as u64) as usize];
     device.inject(Fault {
         operation: failure.operation,
-        extent: None,
+        extent: failure.extent,
         skip: random.below(failure.skip_max),
         times: 1 + random.below(failure.times_max),
         effect: failure.effect,

@@ -14,7 +14,6 @@ use crate::opening::Opened;
 use crate::plan::Plan;
 use crate::scene::Scene;
 use crate::tally::Tally;
-use crate::trouble::Trouble;
 
 /// With `everysec`, what is older than this at a crash survives it.
 const EVERYSEC_US: u64 = 1_000_000;
@@ -47,8 +46,22 @@ pub(crate) struct World {
 pub(crate) enum Ending {
     Crash,
     Close,
+    /// Closed in order, and the power went at once.
+    Exit,
     /// The closing came upon a failed write; then a crash.
     FailedClose,
+    /// A write had failed before, and the closing was refused; then a crash.
+    RefusedClose,
+}
+
+impl Ending {
+    /// Whether the store was closed in order.
+    pub(crate) fn is_orderly(self) -> bool {
+        match self {
+            Self::Close | Self::Exit => true,
+            Self::Crash | Self::FailedClose | Self::RefusedClose => false,
+        }
+    }
 }
 
 impl World {
@@ -150,17 +163,17 @@ impl World {
         self.model = scene.model.into_inner();
         let model = &self.model;
         self.least = model.acknowledged().max(model.commit_at(durable));
-        if self.plan.appendfsync == AppendFsync::Everysec && scene_trouble != Trouble::Writes {
+        if self.plan.appendfsync == AppendFsync::Everysec && !scene_trouble.may_latch() {
             let old_us = now_us.saturating_sub(EVERYSEC_US);
             self.least = self.least.max(model.commit_before(old_us));
         }
-        match ending {
-            Ending::Close => {
-                self.least = model.last();
-                self.tally.closes += 1;
-            }
-            Ending::Crash | Ending::FailedClose => self.tally.crashes += 1,
+        if ending.is_orderly() {
+            self.least = model.last();
+            self.tally.closes += 1;
+        } else {
+            self.tally.crashes += 1;
         }
+        self.tally.refused_closes += u64::from(ending == Ending::RefusedClose);
         self.ended = Some(ending);
         self.tally.latches += u64::from(is_latched);
         let mut tally = scene.tally.into_inner();
