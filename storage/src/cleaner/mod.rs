@@ -88,6 +88,9 @@ async fn turn(
     }
     let is_emergency = pace::is_emergency(store);
     store.cleaner().begin_turn(is_emergency);
+    if store.is_closing() {
+        return Ok(0);
+    }
     let Victims { segments, taken } = match evict::wants_oldest(store) {
         Some(excess_bytes) => choice.next_oldest(worker, excess_bytes).await,
         None => choice.next(worker).await,

@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use crate::cleaner::pace::Pace;
 use crate::error::StoreError;
@@ -86,6 +87,7 @@ pub(crate) struct Cleaner {
     is_refusal_logged: AtomicBool,
     /// A turn is under way: what [`CleanerState`] it is in, or idle.
     turn: AtomicU8,
+    turn_ended: Notify,
     damaged: AtomicU64,
     last_error: Mutex<Option<String>>,
 }
@@ -110,6 +112,18 @@ impl Cleaner {
 
     pub(super) fn end_turn(&self) {
         self.turn.store(CleanerState::Idle as u8, Ordering::SeqCst);
+        self.turn_ended.notify_waiters();
+    }
+
+    /// Waits until no turn is under way.
+    pub(crate) async fn wait_idle(&self) {
+        loop {
+            let turn_ended = self.turn_ended.notified();
+            if !self.is_busy() {
+                return;
+            }
+            turn_ended.await;
+        }
     }
 
     pub(super) fn note_damaged(&self, error: &StoreError) {

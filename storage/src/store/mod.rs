@@ -369,12 +369,12 @@ impl Store {
     }
 
     pub(crate) fn set_closing(&self) {
-        self.is_closing.store(true, Ordering::Release);
+        self.is_closing.store(true, Ordering::SeqCst);
         self.closing.notify_waiters();
     }
 
     pub(crate) fn is_closing(&self) -> bool {
-        self.is_closing.load(Ordering::Acquire)
+        self.is_closing.load(Ordering::SeqCst)
     }
 
     /// Woken when the store begins to close.

@@ -8,8 +8,8 @@ use crate::worker::Worker;
 
 impl Store {
     /// Makes everything durable and marks the store as closed in order. Writes are refused from
-    /// here on; reads go on. Called once, on any worker. After a failed write it is refused, and
-    /// the store stays as it is: acknowledged writes can still be read.
+    /// here on; reads go on. Called once, on any worker, while the upkeep runs. After a failed write
+    /// it is refused, and the store stays as it is: acknowledged writes can still be read.
     pub async fn close(&self, handle: &Handle) -> Result<(), StoreError> {
         self.log().check_latch()?;
         self.set_closing();
@@ -18,6 +18,10 @@ impl Store {
         self.log().room().notify_waiters();
         self.log().seal_current();
         worker.wait_durable(self.log().tail()).await?;
+        // A store that was closed in order holds nothing that is half written: what does not verify
+        // at the next start is damage.
+        self.cleaner().wait_idle().await;
+        self.flush_devices(worker).await?;
         // Everything may be durable although a write failed: one of the cleaner's.
         self.log().check_latch()?;
         let marked = self.write_superblocks(worker, true).await;
@@ -44,6 +48,18 @@ impl Store {
         }
         for channel in worker.channels() {
             channel.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// Makes durable whatever was written.
+    async fn flush_devices(&self, worker: &Worker) -> Result<(), StoreError> {
+        for channel in worker.channels() {
+            let flushed = channel.flush().await;
+            flushed.map_err(|error| {
+                self.log().latch(&error);
+                StoreError::Latched
+            })?;
         }
         Ok(())
     }
