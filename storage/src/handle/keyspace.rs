@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 use cellar_index::{Entry, Identity, VALUE_TYPE_PAGE};
 
-use crate::database::{Db, DbRef, NoHandle};
+use crate::database::{Db, DbRef};
 use crate::error::StoreError;
 use crate::expiry::{Deadline, deadline};
 use crate::handle::Handle;
@@ -153,28 +153,25 @@ impl Handle {
 
     async fn flush(&self, dbs: &[Db]) -> Result<(), StoreError> {
         let change = self.store().change_map().await;
-        loop {
+        let plan = || {
             let filled: Vec<_> = dbs
                 .iter()
                 .copied()
                 .filter(|db| self.dbsize(*db) > 0)
                 .collect();
             if filled.is_empty() {
-                return Ok(());
+                return Ok(None);
             }
-            let swept = self.store().handle_swept().notified();
-            match self.store().databases().plan_flush(&filled) {
-                Ok(plan) => return self.0.commit_map(&plan, &change).await,
-                Err(NoHandle) => swept.await,
-            }
-        }
+            self.store().databases().plan_flush(&filled).map(Some)
+        };
+        self.0.commit_map(plan, &change).await
     }
 
     /// Exchanges two databases.
     pub async fn swap_db(&self, a: Db, b: Db) -> Result<(), StoreError> {
         let change = self.store().change_map().await;
-        let plan = self.store().databases().plan_swap(a, b);
-        self.0.commit_map(&plan, &change).await
+        let plan = || Ok(Some(self.store().databases().plan_swap(a, b)));
+        self.0.commit_map(plan, &change).await
     }
 }
 

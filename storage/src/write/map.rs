@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tokio::sync::MutexGuard;
 
-use crate::database::MapChange;
+use crate::database::{MapChange, NoHandle};
 use crate::error::StoreError;
 use crate::format::{EntryDetail, Identity, Kind, RecordDraft, SummaryEntry, class_of, live_bytes};
 use crate::log::Reservation;
@@ -13,32 +13,49 @@ use crate::units::DatabaseId;
 use crate::worker::Worker;
 
 impl Worker {
-    /// Writes a planned map and makes it the current one. The guard keeps other plans away.
+    /// Writes a map and makes it the current one. It is planned anew whenever the log had no room,
+    /// as databases fill meanwhile; `None`: there is nothing to change. The guard keeps other plans
+    /// away.
     pub(crate) async fn commit_map(
         self: &Rc<Self>,
-        change: &MapChange,
+        plan: impl Fn() -> Result<Option<MapChange>, NoHandle>,
         _guard: &MutexGuard<'_, ()>,
     ) -> Result<(), StoreError> {
-        let payload = change.map().encode();
-        let draft = RecordDraft::new(Kind::Map, &[], &payload);
         loop {
+            let swept = self.store().handle_swept().notified();
             let mut room = pin!(self.log().room().notified());
             room.as_mut().enable();
-            self.store().check_writable()?;
-            if let Ok(reservation) = self.log().reserve(self.number(), 1, draft.bytes()) {
-                self.copy_map(&draft, reservation);
-                self.store()
-                    .note_map_lsn(reservation.lsn.plus(u64::from(draft.bytes())));
-                self.store().databases().apply(change);
-                self.log().publish(self.number());
-                self.submit_full_units();
-                self.store().sweep_wanted().notify_one();
-                return Ok(());
+            match plan() {
+                Ok(None) => return Ok(()),
+                Ok(Some(change)) => {
+                    self.store().check_writable()?;
+                    if self.try_commit_map(&change) {
+                        return Ok(());
+                    }
+                    self.store().want_room();
+                    self.store().check_room_comes()?;
+                    room.await;
+                }
+                Err(NoHandle) => swept.await,
             }
-            self.store().want_room();
-            self.store().check_room_comes()?;
-            room.await;
         }
+    }
+
+    /// False: the log has no room.
+    fn try_commit_map(self: &Rc<Self>, change: &MapChange) -> bool {
+        let payload = change.map().encode();
+        let draft = RecordDraft::new(Kind::Map, &[], &payload);
+        let Ok(reservation) = self.log().reserve(self.number(), 1, draft.bytes()) else {
+            return false;
+        };
+        self.copy_map(&draft, reservation);
+        self.store()
+            .note_map_lsn(reservation.lsn.plus(u64::from(draft.bytes())));
+        self.store().databases().apply(change);
+        self.log().publish(self.number());
+        self.submit_full_units();
+        self.store().sweep_wanted().notify_one();
+        true
     }
 
     fn copy_map(&self, draft: &RecordDraft<'_>, at: Reservation) {
