@@ -18,17 +18,24 @@ const BATCH_KEYS_MAX: u64 = 8;
 pub(crate) enum Existence {
     Absent,
     Present,
+    /// It is there, unless it was evicted.
+    Doubtful,
     /// Its deadline came while the operation was under way, or its database was flushed.
     Unsure,
 }
 
 impl Existence {
+    /// Whether a key is there, as far as anybody was told.
+    fn is_likely(self) -> bool {
+        matches!(self, Self::Present | Self::Doubtful)
+    }
+
     /// Whether a key can be said to be there, or not to be.
     pub(crate) fn allows(self, is_there: bool) -> bool {
         match self {
             Self::Absent => !is_there,
             Self::Present => is_there,
-            Self::Unsure => true,
+            Self::Doubtful | Self::Unsure => true,
         }
     }
 }
@@ -41,7 +48,17 @@ pub(crate) fn put(batch: &mut WriteBatch, (db, key): &Key, version: &Version) {
 
 impl Client {
     /// Whether a key exists now, for an operation that began at `start_ms`.
-    pub(crate) fn existence(&self, shown: Shown, key: &Key, start_ms: u64) -> Existence {
+    fn existence(&self, shown: Shown, key: &Key, start_ms: u64) -> Existence {
+        let existence = self.locked_existence(shown, key, start_ms);
+        let may_be_gone = self.scene.model.borrow().is_doubtful(shown, key);
+        if existence == Existence::Present && may_be_gone {
+            return Existence::Doubtful;
+        }
+        existence
+    }
+
+    /// The same for a key whose lock is held, and that was looked for under it.
+    pub(crate) fn locked_existence(&self, shown: Shown, key: &Key, start_ms: u64) -> Existence {
         let held = self.held(shown, key);
         let now_ms = self.scene.now_ms();
         let is_at = |ms| held.as_ref().is_some_and(|version| version.is_visible(ms));
@@ -93,6 +110,7 @@ impl Client {
     pub(crate) async fn set_if(&mut self) -> Result<(), Failure> {
         let (key, wants_absent) = (self.own_key(), self.random.flip());
         let (shown, version, start_ms) = (self.shown(), self.version(), self.scene.now_ms());
+        let start = self.scene.model.borrow().last();
         let mut batch = WriteBatch::new();
         put(&mut batch, &key, &version);
         if wants_absent {
@@ -108,7 +126,8 @@ impl Client {
             Existence::Present
         };
         ensure(
-            existence == Existence::Unsure || outcome.applied == (existence == wanted),
+            matches!(existence, Existence::Unsure | Existence::Doubtful)
+                || outcome.applied == (existence == wanted),
             || {
                 let applied = outcome.applied;
                 format!("{key:?} is {existence:?}, wanted {wanted:?}, applied: {applied}")
@@ -118,6 +137,9 @@ impl Client {
             return self
                 .committed(shown, vec![(key.0, key.1, Some(version))])
                 .await;
+        }
+        if existence == Existence::Doubtful && !wants_absent {
+            self.was_evicted(&key, start)?;
         }
         Ok(())
     }
@@ -160,7 +182,7 @@ impl Client {
                 .count()
         };
         let least = count(Existence::Present) as u64;
-        let most = least + count(Existence::Unsure) as u64;
+        let most = least + (count(Existence::Unsure) + count(Existence::Doubtful)) as u64;
         ensure((least..=most).contains(&outcome.removed), || {
             format!(
                 "{} keys were removed of {keys:?}: {existences:?}",
@@ -169,7 +191,7 @@ impl Client {
         })?;
         // What has expired by itself is gone either way.
         let removed = keys.into_iter().zip(existences);
-        let removed = removed.filter(|(_, existence)| *existence == Existence::Present);
+        let removed = removed.filter(|(_, existence)| existence.is_likely());
         let effects = removed.map(|((db, key), _)| (db, key, None)).collect();
         self.committed(shown, effects).await
     }
@@ -209,7 +231,7 @@ impl Client {
         }
         self.handle.commit(batch).await?;
         let counts = |(key, version): &(Key, Option<Version>)| {
-            version.is_some() || self.existence(shown, key, start_ms) == Existence::Present
+            version.is_some() || self.existence(shown, key, start_ms).is_likely()
         };
         let effects = versions.into_iter().filter(counts);
         let effects = effects

@@ -8,11 +8,13 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use cellar_storage::device::sim::SimRandom;
-use cellar_storage::{AppendFsync, Clock, Db, Handle, Lsn, StoreError};
+use cellar_storage::{AppendFsync, Clock, Db, EvictionPolicy, Handle, Lsn, StoreError};
 
 use crate::journal::Line;
 use crate::model::{Effect, Held, Key, Shown, Version, Violation, ensure};
+use crate::policies::always_finds;
 use crate::scene::{Failure, Scene, Task};
+use crate::trouble::Trouble;
 
 /// The database in which all clients have keys.
 pub(crate) const SHARED: Db = Db(0);
@@ -32,18 +34,26 @@ pub(crate) struct Reliance {
     commit: usize,
 }
 
+/// How things stood when an operation began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Began {
+    /// The store refused writes because one had failed.
+    is_latched: bool,
+    /// How often the eviction policy had been changed.
+    policy_changes: u64,
+}
+
 /// One client.
 pub(crate) struct Client {
     pub(crate) scene: Rc<Scene>,
     pub(crate) handle: Handle,
     pub(crate) random: SimRandom,
     pub(crate) number: u64,
-    /// When its operation began, the store refused writes because one had failed.
-    pub(crate) began_latched: bool,
+    pub(crate) began: Began,
 }
 
 /// All operations, with their weights.
-const OPERATIONS: [(&str, u64); 20] = [
+const OPERATIONS: [(&str, u64); 21] = [
     ("set", 260),
     ("set if", 50),
     ("remove", 0),
@@ -63,6 +73,7 @@ const OPERATIONS: [(&str, u64); 20] = [
     ("scan", 2),
     ("flush", 0),
     ("swap", 5),
+    ("set policy", 0),
     ("wait", 0),
 ];
 /// Keys of a client's databases that are set in one batch while it fills them.
@@ -84,7 +95,10 @@ impl Client {
             let since_us = self.scene.now_us();
             self.note(Task::Operation(name, since_us));
             self.scene.note(self.number, Line::Begins(name));
-            self.began_latched = self.scene.is_latched();
+            self.began = Began {
+                is_latched: self.scene.is_latched(),
+                policy_changes: self.scene.policy_changes.get(),
+            };
             let outcome = match numbers {
                 Some(numbers) => self.fill(numbers).await,
                 None => self.perform(name).await,
@@ -133,8 +147,11 @@ impl Client {
         let weight = |name: &str, usual: u64| match name {
             "remove" => plan.removal_percent * WEIGHT_PER_PERCENT,
             "wait" => plan.waits_per_mille,
+            // While some read slowly others write.
+            "get slowly" if self.number.is_multiple_of(2) => 1,
             "get slowly" => plan.slow_reads_per_mille,
             "flush" => plan.flushes_per_mille,
+            "set policy" => plan.policy_changes_per_mille,
             _ => usual,
         };
         let sum: u64 = OPERATIONS.iter().map(|(name, w)| weight(name, *w)).sum();
@@ -169,6 +186,10 @@ impl Client {
             "scan" => self.scan().await,
             "flush" => self.flush().await,
             "swap" => self.swap().await,
+            "set policy" => {
+                self.set_policy();
+                Ok(())
+            }
             "wait" => self.wait().await,
             other => unreachable!("no operation is named {other}"),
         }
@@ -178,13 +199,21 @@ impl Client {
     fn goes_on(&self, name: &str, outcome: Result<(), Failure>) -> bool {
         match outcome {
             Ok(()) => true,
-            Err(Failure::Store(StoreError::OutOfSpace)) if name != "remove" => {
+            Err(Failure::Store(StoreError::OutOfSpace))
+                if name != "remove" && self.may_be_full() =>
+            {
                 self.scene.tally.borrow_mut().out_of_space += 1;
                 true
             }
             Err(Failure::Store(StoreError::Closing)) if self.scene.is_closing.get() => false,
             Err(Failure::Store(StoreError::Read(_))) if self.scene.trouble.may_fail_reads() => {
                 self.scene.tally.borrow_mut().failed_reads += 1;
+                true
+            }
+            Err(Failure::Store(StoreError::Corrupt { .. } | StoreError::MissingPage { .. }))
+                if self.scene.trouble.may_damage() =>
+            {
+                self.scene.tally.borrow_mut().damaged_operations += 1;
                 true
             }
             Err(Failure::Store(StoreError::Latched)) => {
@@ -203,6 +232,14 @@ impl Client {
                 false
             }
         }
+    }
+
+    /// Whether writes may be refused for want of space: not while a policy finds something to let
+    /// go.
+    fn may_be_full(&self) -> bool {
+        let is_same = self.scene.policy_changes.get() == self.began.policy_changes;
+        let makes_room = is_same && always_finds(self.scene.policy.get());
+        !makes_room || self.scene.trouble != Trouble::None
     }
 
     fn report(&self, what: &str) {
@@ -336,7 +373,7 @@ impl Client {
     ) -> Result<(), Failure> {
         let lsn = self.handle.published_lsn();
         let at_us = self.scene.now_us();
-        ensure(!self.began_latched, || {
+        ensure(!self.began.is_latched, || {
             "a write was accepted after one had failed".into()
         })?;
         let line = Line::Commits(lsn, effects.clone());
@@ -381,6 +418,30 @@ impl Client {
             self.scene.model.borrow_mut().acknowledge_commit(commit);
         }
         Ok(())
+    }
+
+    /// Sets another eviction policy.
+    fn set_policy(&mut self) {
+        let policy = EvictionPolicy::ALL[self.random.below(8) as usize];
+        self.scene.set_policy(self.handle.store(), policy);
+        self.scene.tally.borrow_mut().policy_changes += 1;
+    }
+
+    /// A key was looked for after `start` and not found, though nobody has removed it. Whether a
+    /// policy may have let it go; where it was not written since, it is gone from now on.
+    pub(crate) fn was_evicted(&self, key: &Key, start: usize) -> Result<bool, Violation> {
+        let mut model = self.scene.model.borrow_mut();
+        if !model.may_have_gone(key, start) {
+            return Ok(false);
+        }
+        if model.is_unchanged(key, start) {
+            let lsn = self.handle.published_lsn();
+            model.lose((lsn, self.scene.now_us()), key)?;
+            self.scene.tally.borrow_mut().losses += 1;
+            let line = Line::Commits(lsn, vec![(key.0, key.1.clone(), None)]);
+            self.scene.note(self.number, line);
+        }
+        Ok(true)
     }
 
     /// Waits until everything is durable.

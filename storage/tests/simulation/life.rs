@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cellar_storage::{Clock, DATABASE_COUNT_MAX, Db, Store, StoreError};
+use cellar_storage::{
+    Clock, DATABASE_COUNT_MAX, Db, EvictionPolicy, Handle, Peek, Store, StoreError,
+};
 
-use crate::client::Client;
+use crate::client::{Began, Client};
 use crate::model::{Key, Model, Version, Violation, ensure};
 use crate::opening::Opened;
 use crate::pace::{STEPS_MAX, drive, finish, watch};
@@ -32,13 +34,9 @@ const TROUBLED_QUIET_US: u64 = 48_000_000;
 impl World {
     /// Lives one life.
     pub(crate) fn live(&mut self, mut opened: Opened) -> Result<(), Violation> {
-        let now_us = self.clock.monotonic_us();
-        let empty = Model::new(self.model.last_lsn(), now_us, BTreeMap::new());
-        let model = std::mem::replace(&mut self.model, empty);
-        let (plan, clock) = (self.plan.clone(), self.clock.clone());
         let trouble = Trouble::draw(&mut self.random);
         trouble.begin(&opened.devices, &mut self.random);
-        let scene = Rc::new(Scene::new(plan, clock, (model, self.next_value), trouble));
+        let scene = self.begin(trouble);
         let upkeep_ended = self.hire(&scene, &opened);
         let steps = self.plan.steps(self.ended.is_none(), &mut self.random);
         let closes = self.random.below(5) == 0 || trouble == Trouble::LastWrite;
@@ -72,6 +70,19 @@ impl World {
                 scene.take_violation().map_err(told)
             }
         }
+    }
+
+    /// The scene of a life, with the model of what there is.
+    pub(crate) fn begin(&mut self, trouble: Trouble) -> Rc<Scene> {
+        let now_us = self.clock.monotonic_us();
+        let empty = Model::new(
+            (self.model.last_lsn(), now_us),
+            BTreeMap::new(),
+            EvictionPolicy::NoEviction,
+        );
+        let model = std::mem::replace(&mut self.model, empty);
+        let (plan, clock) = (self.plan.clone(), self.clock.clone());
+        Rc::new(Scene::new(plan, clock, (model, self.next_value), trouble))
     }
 
     /// In every other life the end comes soon after the cleaner freed segments, if it does so.
@@ -111,6 +122,10 @@ impl World {
             self.fail_last_write(scene, opened)?;
         }
         if ending == Ending::Close {
+            if self.random.flip() {
+                let cleans = |opened: &Opened| opened.store.stats().segments_cleaning > 0;
+                go_on(scene, opened, (LOOKS_MAX, STEPS_PER_CLOSE_LOOK), cleans)?;
+            }
             return self.close(scene, opened);
         }
         Ok(ending)
@@ -122,7 +137,9 @@ impl World {
         let waits = self.random.below(4) > 0;
         let is_due = |opened: &Opened| {
             let is_durable = opened.store.durable_lsn() == opened.handles[0].published_lsn();
-            is_durable && opened.store.stats().segments_cleaning > 0
+            let stats = opened.store.stats();
+            // The cleaner's own, if any.
+            is_durable && stats.segments_cleaning > 0 && stats.segments_open <= 1
         };
         if waits {
             go_on(scene, opened, (LOOKS_MAX, STEPS_PER_CLOSE_LOOK), is_due)?;
@@ -133,7 +150,7 @@ impl World {
     }
 
     /// Starts the upkeep and the clients: tells whether the upkeep has ended.
-    fn hire(&mut self, scene: &Rc<Scene>, opened: &Opened) -> Rc<Cell<bool>> {
+    pub(crate) fn hire(&mut self, scene: &Rc<Scene>, opened: &Opened) -> Rc<Cell<bool>> {
         let spawner = opened.executor.spawner();
         let upkeep_ended = Rc::new(Cell::new(false));
         let (ended, handle) = (Rc::clone(&upkeep_ended), opened.handles[0].clone());
@@ -148,7 +165,7 @@ impl World {
                 handle: opened.handles[worker].clone(),
                 random: self.random.split(),
                 number,
-                began_latched: false,
+                began: Began::default(),
             };
             spawner.spawn(client.run());
         }
@@ -159,8 +176,10 @@ impl World {
     fn recount(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
         scene.is_stopping.set(true);
         finish(&mut opened.executor, scene)?;
+        scene.set_policy(&opened.store, EvictionPolicy::NoEviction);
         let quiet = self.clock.sleep(quiet_us(scene));
         drive(&mut opened.executor, scene, (quiet, STEPS_MAX))?;
+        find_losses(scene, &opened.handles[0])?;
         let (now_ms, model) = (self.clock.unix_ms(), scene.model.borrow());
         let all: BTreeMap<Key, Version> = (0..DATABASE_COUNT_MAX as u8)
             .map(Db)
@@ -190,7 +209,11 @@ impl World {
 
     /// Closes the store while its clients go on. Afterwards everything has ended, if the power does
     /// not go at once. A store that refuses writes because one had failed cannot be closed in order.
-    fn close(&mut self, scene: &Scene, opened: &mut Opened) -> Result<Ending, Violation> {
+    pub(crate) fn close(
+        &mut self,
+        scene: &Scene,
+        opened: &mut Opened,
+    ) -> Result<Ending, Violation> {
         scene.is_closing.set(true);
         let was_latched = opened.store.is_latched();
         let handle =
@@ -199,7 +222,7 @@ impl World {
         let closing = async move { store.close(&handle).await };
         let closed = drive(&mut opened.executor, scene, (closing, STEPS_MAX))?;
         let ending = match closed {
-            Some(Ok(())) if !was_latched && self.random.below(3) == 0 => return Ok(Ending::Exit),
+            Some(Ok(())) if !was_latched && self.random.flip() => return Ok(Ending::Exit),
             Some(Ok(())) if !was_latched => Ending::Close,
             Some(Err(StoreError::Latched)) if was_latched => Ending::RefusedClose,
             Some(Err(StoreError::Latched)) if scene.trouble.may_latch() => Ending::FailedClose,
@@ -211,6 +234,21 @@ impl World {
         let quiet = self.clock.sleep(quiet_us(scene));
         drive(&mut opened.executor, scene, (quiet, STEPS_MAX)).map(|_| ending)
     }
+}
+
+/// Looks for every key that may have been evicted.
+pub(crate) fn find_losses(scene: &Scene, handle: &Handle) -> Result<(), Violation> {
+    let mut model = scene.model.borrow_mut();
+    let shown = model.shown();
+    let keys: Vec<Key> = model.keys().cloned().collect();
+    for key in &keys {
+        let is_gone =
+            model.is_doubtful(shown, key) && handle.try_peek(key.0, &key.1) == Peek::Absent;
+        if is_gone {
+            model.lose((handle.published_lsn(), scene.now_us()), key)?;
+        }
+    }
+    Ok(())
 }
 
 /// Goes on until something is so, or for so many looks of so many steps.
@@ -233,6 +271,8 @@ fn go_on(
 fn quiet_us(scene: &Scene) -> u64 {
     match scene.trouble {
         Trouble::None => QUIET_US,
-        Trouble::Reads | Trouble::Writes | Trouble::LastWrite | Trouble::Room => TROUBLED_QUIET_US,
+        Trouble::Reads | Trouble::Writes | Trouble::LastWrite | Trouble::Room | Trouble::Rot => {
+            TROUBLED_QUIET_US
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! Operations that hold their keys' locks: they read, and what they write follows from it.
 
 use bytes::Bytes;
-use cellar_storage::{Encoding, Handle, KeyLocks, Peek, WriteBatch};
+use cellar_storage::{Encoding, KeyLocks, Peek, WriteBatch};
 
 use crate::blind::{Existence, counter_bytes, put};
 use crate::client::{Client, SHARED};
-use crate::model::{Held, Key, Shown, Version, ensure};
+use crate::model::{Held, Key, Shown, Version, Violation, ensure};
 use crate::reads::whole;
 use crate::scene::Failure;
 
@@ -16,13 +16,21 @@ const GAP_BYTES_MAX: u64 = 20_000;
 /// Values do not grow beyond this many bytes.
 const VALUE_BYTES_MAX: usize = 110_000;
 
-/// Takes the locks of keys.
-async fn lock(handle: &Handle, keys: &[&Key]) -> KeyLocks {
-    let keys: Vec<_> = keys.iter().map(|(db, key)| (*db, &key[..])).collect();
-    handle.lock(&keys).await
-}
-
 impl Client {
+    /// Takes the locks of keys. From then on none of them is evicted; whether one was before is
+    /// looked for now.
+    async fn lock(&self, keys: &[&Key]) -> Result<KeyLocks, Violation> {
+        let names: Vec<_> = keys.iter().map(|(db, key)| (*db, &key[..])).collect();
+        let locks = self.handle.lock(&names).await;
+        let now = self.scene.model.borrow().last();
+        for key in keys {
+            if self.handle.try_peek(key.0, &key.1) == Peek::Absent {
+                self.was_evicted(key, now)?;
+            }
+        }
+        Ok(locks)
+    }
+
     /// Reads a key under its lock, and checks it: the version, if it exists.
     async fn read_locked(
         &self,
@@ -36,10 +44,10 @@ impl Client {
             None => None,
         };
         let held = self.held(shown, key);
-        let is_right = match self.existence(shown, key, start_ms) {
+        let is_right = match self.locked_existence(shown, key, start_ms) {
             Existence::Present => found == held,
             Existence::Absent => found.is_none(),
-            Existence::Unsure => true,
+            Existence::Doubtful | Existence::Unsure => true,
         };
         ensure(is_right, || {
             format!("{key:?} shows {found:?} under its lock, held: {held:?}")
@@ -51,7 +59,7 @@ impl Client {
     pub(crate) async fn write_range(&mut self) -> Result<(), Failure> {
         let key = self.own_key();
         let shown = self.shown();
-        let locks = lock(&self.handle, &[&key]).await;
+        let locks = self.lock(&[&key]).await?;
         let start_ms = self.scene.now_ms();
         let before = self.held(shown, &key);
         let before = before.filter(|version| version.is_visible(start_ms));
@@ -77,7 +85,7 @@ impl Client {
             .await?;
         // Where the deadline came meanwhile, an entry without one tells that the write found
         // nothing.
-        let found_nothing = self.existence(shown, &key, start_ms) == Existence::Unsure
+        let found_nothing = self.locked_existence(shown, &key, start_ms) == Existence::Unsure
             && matches!(self.handle.try_peek(db, name), Peek::Present(_));
         if found_nothing {
             value = vec![0; end];
@@ -105,7 +113,7 @@ impl Client {
         let key = self.own_key();
         let shown = self.shown();
         let expiry_ms = (self.random.below(3) > 0).then(|| self.some_deadline());
-        let locks = lock(&self.handle, &[&key]).await;
+        let locks = self.lock(&[&key]).await?;
         let start_ms = self.scene.now_ms();
         let (db, name) = (key.0, &key.1);
         let exists = self.handle.set_expiry(&locks, db, name, expiry_ms).await?;
@@ -128,7 +136,7 @@ impl Client {
         start_ms: u64,
         exists: bool,
     ) -> Result<(), Failure> {
-        let existence = self.existence(shown, key, start_ms);
+        let existence = self.locked_existence(shown, key, start_ms);
         Ok(ensure(existence.allows(exists), || {
             format!("{key:?} is {existence:?}, exists: {exists}")
         })?)
@@ -150,13 +158,14 @@ impl Client {
     pub(crate) async fn rename(&mut self) -> Result<(), Failure> {
         let (from, to) = self.two_keys();
         let shown = self.shown();
-        let locks = lock(&self.handle, &[&from, &to]).await;
+        let locks = self.lock(&[&from, &to]).await?;
         let start_ms = self.scene.now_ms();
+        let held = self.held(shown, &from);
         let names = ((from.0, &from.1[..]), (to.0, &to.1[..]));
         let exists = self.handle.rename(&locks, names.0, names.1).await?;
         self.check_existence(shown, &from, start_ms, exists)?;
-        let version = self.held(shown, &from).filter(|_| exists && from != to);
-        let Some(version) = version else {
+        // Though its database was flushed meanwhile: the other one may not have been.
+        let Some(version) = held.filter(|_| exists && from != to) else {
             return Ok(());
         };
         let effects = vec![(to.0, to.1, Some(version)), (from.0, from.1, None)];
@@ -167,12 +176,13 @@ impl Client {
     pub(crate) async fn copy(&mut self) -> Result<(), Failure> {
         let (from, to) = self.two_keys();
         let shown = self.shown();
-        let locks = lock(&self.handle, &[&from, &to]).await;
+        let locks = self.lock(&[&from, &to]).await?;
         let start_ms = self.scene.now_ms();
+        let held = self.held(shown, &from);
         let names = ((from.0, &from.1[..]), (to.0, &to.1[..]));
         let exists = self.handle.copy(&locks, names.0, names.1).await?;
         self.check_existence(shown, &from, start_ms, exists)?;
-        let Some(version) = self.held(shown, &from).filter(|_| exists) else {
+        let Some(version) = held.filter(|_| exists) else {
             return Ok(());
         };
         self.committed(shown, vec![(to.0, to.1, Some(version))])
@@ -188,7 +198,7 @@ impl Client {
             self.contended_key()
         };
         let (shown, version) = (self.shown(), self.version());
-        let locks = lock(&self.handle, &[&key]).await;
+        let locks = self.lock(&[&key]).await?;
         let start_ms = self.scene.now_ms();
         let found = self.read_locked(&locks, shown, &key).await?;
         let mut batch = WriteBatch::new();
@@ -205,7 +215,7 @@ impl Client {
             Some(version)
         };
         let outcome = self.handle.commit_locked(&locks, batch).await?;
-        let existence = self.existence(shown, &key, start_ms);
+        let existence = self.locked_existence(shown, &key, start_ms);
         ensure(outcome.applied || existence == Existence::Unsure, || {
             format!("{key:?} is {existence:?} under its lock, and a condition on that failed")
         })?;
@@ -230,7 +240,7 @@ impl Client {
     pub(crate) async fn increment(&mut self) -> Result<(), Failure> {
         let key = self.counter_key();
         let shown = self.shown();
-        let locks = lock(&self.handle, &[&key]).await;
+        let locks = self.lock(&[&key]).await?;
         let count = self.count(&locks, shown, &key).await? + 1;
         self.set_counters(&locks, shown, vec![(key.1, count)]).await
     }
@@ -242,7 +252,7 @@ impl Client {
             return Ok(());
         }
         let shown = self.shown();
-        let locks = lock(&self.handle, &[&from, &to]).await;
+        let locks = self.lock(&[&from, &to]).await?;
         let counts = (
             self.count(&locks, shown, &from).await?,
             self.count(&locks, shown, &to).await?,

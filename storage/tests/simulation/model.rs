@@ -10,7 +10,9 @@ use std::fmt;
 use std::fmt::Write;
 
 use bytes::Bytes;
-use cellar_storage::{DATABASE_COUNT_MAX, Db, Lsn, StoreError};
+use cellar_storage::{DATABASE_COUNT_MAX, Db, EvictionPolicy, Lsn, StoreError};
+
+use crate::policies::Policies;
 
 /// A key, as clients name it.
 pub(crate) type Key = (Db, Bytes);
@@ -97,6 +99,17 @@ struct Commit {
 struct Step {
     commit: usize,
     held: Held,
+    /// The commit that wrote it.
+    since: usize,
+    /// It holds nothing since it was evicted, some time before.
+    is_loss: bool,
+}
+
+/// What a database holds under a key.
+struct Stored {
+    version: Version,
+    /// The commit that wrote it.
+    since: usize,
 }
 
 /// A change of one key.
@@ -117,25 +130,36 @@ pub(crate) struct Model {
     /// The first is the state at the beginning.
     commits: Vec<Commit>,
     histories: BTreeMap<Key, Vec<Step>>,
-    contents: BTreeMap<(Content, Bytes), Version>,
+    contents: BTreeMap<(Content, Bytes), Stored>,
     shown: Shown,
     next_content: Content,
     /// The last commit that was acknowledged as durable.
     acknowledged: usize,
+    policies: Policies,
 }
 
 impl Model {
-    /// A life that begins with what was found.
-    pub(crate) fn new(lsn: Lsn, at_us: u64, found: BTreeMap<Key, Version>) -> Self {
+    /// A life that begins with what was found, under a policy.
+    pub(crate) fn new(
+        (lsn, at_us): (Lsn, u64),
+        found: BTreeMap<Key, Version>,
+        policy: EvictionPolicy,
+    ) -> Self {
         let shown = Shown::at_first();
+        let stored = |version: &Version| Stored {
+            version: version.clone(),
+            since: 0,
+        };
         let contents = found
             .iter()
-            .map(|((db, key), version)| ((u32::from(db.0), key.clone()), version.clone()))
+            .map(|((db, key), version)| ((u32::from(db.0), key.clone()), stored(version)))
             .collect();
         let first = |held| {
             vec![Step {
                 commit: 0,
                 held: Some(held),
+                since: 0,
+                is_loss: false,
             }]
         };
         Self {
@@ -148,6 +172,7 @@ impl Model {
             shown,
             next_content: DATABASE_COUNT_MAX as Content,
             acknowledged: 0,
+            policies: Policies::new(policy),
         }
     }
 
@@ -173,9 +198,20 @@ impl Model {
 
     /// What a key holds, where the numbers mean `shown`.
     pub(crate) fn held(&self, shown: Shown, db: Db, key: &Bytes) -> Held {
-        self.contents
-            .get(&(shown.content(db), key.clone()))
-            .cloned()
+        self.stored(shown, db, key)
+            .map(|stored| stored.version.clone())
+    }
+
+    fn stored(&self, shown: Shown, db: Db, key: &Bytes) -> Option<&Stored> {
+        self.contents.get(&(shown.content(db), key.clone()))
+    }
+
+    /// Whether a key that holds something may have been evicted.
+    pub(crate) fn is_doubtful(&self, shown: Shown, (db, key): &Key) -> bool {
+        self.stored(shown, *db, key).is_some_and(|stored| {
+            let gone_from = self.policies.gone_from(stored.since, &stored.version);
+            gone_from.is_some()
+        })
     }
 
     /// All that a database holds.
@@ -184,7 +220,7 @@ impl Model {
         let range = (content, Bytes::new())..(content + 1, Bytes::new());
         self.contents
             .range(range)
-            .map(|((_, key), version)| (key, version))
+            .map(|((_, key), stored)| (key, &stored.version))
     }
 
     /// What a key held at `commit` and at any time since.
@@ -193,12 +229,54 @@ impl Model {
         key: &Key,
         commit: usize,
     ) -> impl Iterator<Item = Option<&'a Version>> {
-        let steps = self.histories.get(key).map_or(&[][..], Vec::as_slice);
+        let steps = self.steps(key);
         let after = steps.partition_point(|step| step.commit <= commit);
         let before = after
             .checked_sub(1)
             .and_then(|index| steps[index].held.as_ref());
         std::iter::once(before).chain(steps[after..].iter().map(|step| step.held.as_ref()))
+    }
+
+    fn steps(&self, key: &Key) -> &[Step] {
+        self.histories.get(key).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// Whether a key may have been evicted at `commit` or at any time since.
+    pub(crate) fn may_have_gone(&self, key: &Key, commit: usize) -> bool {
+        let steps = self.steps(key);
+        let after = steps.partition_point(|step| step.commit <= commit);
+        let gone_from = |step: &Step| self.policies.gone_from(step.since, step.held.as_ref()?);
+        steps[after.saturating_sub(1)..]
+            .iter()
+            .any(|step| gone_from(step).is_some())
+    }
+
+    /// Whether a key holds what it held at `commit`.
+    pub(crate) fn is_unchanged(&self, key: &Key, commit: usize) -> bool {
+        self.steps(key)
+            .last()
+            .is_none_or(|step| step.commit <= commit)
+    }
+
+    /// Another policy is in force.
+    pub(crate) fn set_policy(&mut self, policy: EvictionPolicy) {
+        self.policies.set(self.last(), policy);
+    }
+
+    /// A key was not there, though nobody has removed it: it was evicted, before the log's end is
+    /// where it is.
+    pub(crate) fn lose(&mut self, at: (Lsn, u64), key: &Key) -> Result<(), Violation> {
+        let content = self.shown.content(key.0);
+        if self.contents.remove(&(content, key.1.clone())).is_some() {
+            self.begin_commit(at, false)?;
+            self.note(key.clone(), (None, self.last()));
+            let steps = self
+                .histories
+                .get_mut(key)
+                .and_then(|steps| steps.last_mut());
+            steps.expect("just noted").is_loss = true;
+        }
+        Ok(())
     }
 
     /// Keys of which anything is known.
@@ -210,7 +288,7 @@ impl Model {
     /// was asked for; of a database that was flushed since, it changes nothing.
     pub(crate) fn commit(
         &mut self,
-        (lsn, at_us): (Lsn, u64),
+        at: (Lsn, u64),
         shown: Shown,
         effects: Vec<Effect>,
     ) -> Result<(), Violation> {
@@ -220,43 +298,56 @@ impl Model {
         if effects.is_empty() {
             return Ok(());
         }
-        self.begin_commit(lsn, at_us)?;
+        // To remove what was evicted before changes nothing.
+        let is_change = |(db, key, held): &Effect| {
+            held.is_some() || !self.is_doubtful(shown, &(*db, key.clone()))
+        };
+        let grows = effects.iter().any(is_change);
+        self.begin_commit(at, grows)?;
+        let since = self.last();
         for (db, key, held) in effects {
             let content = content(db);
             let number = self.shown.0.iter().position(|shown| *shown == content);
             let number = number.expect("those that are not shown were left out");
-            match &held {
-                Some(version) => self
-                    .contents
-                    .insert((content, key.clone()), version.clone()),
+            match held.clone() {
+                Some(version) => {
+                    let stored = Stored { version, since };
+                    self.contents.insert((content, key.clone()), stored)
+                }
                 None => self.contents.remove(&(content, key.clone())),
             };
-            self.note((Db(number as u8), key), held);
+            self.note((Db(number as u8), key), (held, since));
         }
         Ok(())
     }
 
-    fn begin_commit(&mut self, lsn: Lsn, at_us: u64) -> Result<(), Violation> {
+    /// `grows`: the log has to have grown for it.
+    fn begin_commit(&mut self, (lsn, at_us): (Lsn, u64), grows: bool) -> Result<(), Violation> {
         let last = self.last_lsn();
-        ensure(lsn > last, || {
+        ensure(lsn > last || (!grows && lsn == last), || {
             format!("a commit was acknowledged, and the log stayed at {lsn} (before: {last})")
         })?;
         self.commits.push(Commit { lsn, at_us });
         Ok(())
     }
 
-    /// From the last commit on, a key holds this.
-    fn note(&mut self, key: Key, held: Held) {
-        let commit = self.last();
+    /// From the last commit on, a key holds this, which the commit `since` wrote.
+    fn note(&mut self, key: Key, (held, since): (Held, usize)) {
+        let step = Step {
+            commit: self.last(),
+            held,
+            since,
+            is_loss: false,
+        };
         let steps = self.histories.entry(key).or_default();
-        match steps.last_mut().filter(|step| step.commit == commit) {
-            Some(step) => step.held = held,
-            None => steps.push(Step { commit, held }),
+        match steps.last_mut().filter(|last| last.commit == step.commit) {
+            Some(last) => *last = step,
+            None => steps.push(step),
         }
     }
 
     /// Databases were emptied; those that are empty stay what they are.
-    pub(crate) fn flush(&mut self, (lsn, at_us): (Lsn, u64), dbs: &[Db]) -> Result<(), Violation> {
+    pub(crate) fn flush(&mut self, at: (Lsn, u64), dbs: &[Db]) -> Result<(), Violation> {
         let filled: Vec<Db> = dbs
             .iter()
             .copied()
@@ -265,12 +356,17 @@ impl Model {
         if filled.is_empty() {
             return Ok(());
         }
-        self.begin_commit(lsn, at_us)?;
+        let is_there = |db: &Db| {
+            let mut keys = self.database(*db);
+            keys.any(|(key, _)| !self.is_doubtful(self.shown, &(*db, key.clone())))
+        };
+        let grows = filled.iter().any(is_there);
+        self.begin_commit(at, grows)?;
         for db in filled {
             let keys: Vec<Bytes> = self.database(db).map(|(key, _)| key.clone()).collect();
             for key in keys {
                 self.contents.remove(&(self.shown.content(db), key.clone()));
-                self.note((db, key), None);
+                self.note((db, key), (None, self.last()));
             }
             self.shown.0[usize::from(db.0)] = self.next_content;
             self.next_content += 1;
@@ -279,27 +375,30 @@ impl Model {
     }
 
     /// Two databases were exchanged.
-    pub(crate) fn swap(&mut self, (lsn, at_us): (Lsn, u64), a: Db, b: Db) -> Result<(), Violation> {
-        self.begin_commit(lsn, at_us)?;
-        let content_of = |model: &Self, db: Db| -> Vec<(Bytes, Version)> {
-            model
-                .database(db)
-                .map(|(key, version)| (key.clone(), version.clone()))
-                .collect()
-        };
-        let (of_a, of_b) = (content_of(self, a), content_of(self, b));
+    pub(crate) fn swap(&mut self, at: (Lsn, u64), a: Db, b: Db) -> Result<(), Violation> {
+        self.begin_commit(at, true)?;
+        let (of_a, of_b) = (self.versions(a), self.versions(b));
         for (keys, to) in [(&of_a, a), (&of_b, b)] {
             for (key, _) in keys {
-                self.note((to, key.clone()), None);
+                self.note((to, key.clone()), (None, self.last()));
             }
         }
         for (versions, to) in [(of_b, a), (of_a, b)] {
-            for (key, version) in versions {
-                self.note((to, key), Some(version));
+            for (key, (version, since)) in versions {
+                self.note((to, key), (Some(version), since));
             }
         }
         self.shown.0.swap(usize::from(a.0), usize::from(b.0));
         Ok(())
+    }
+
+    /// What a database holds, each with the commit that wrote it.
+    fn versions(&self, db: Db) -> Vec<(Bytes, (Version, usize))> {
+        let stored = |(key, _): (&Bytes, &Version)| {
+            let stored = self.stored(self.shown, db, key)?;
+            Some((key.clone(), (stored.version.clone(), stored.since)))
+        };
+        self.database(db).filter_map(stored).collect()
     }
 
     /// Everything up to `lsn` was said to be durable.
@@ -312,11 +411,11 @@ impl Model {
         self.acknowledged = self.acknowledged.max(commit);
     }
 
-    /// The last commit that changed what a key holds.
+    /// The last commit that changed what a key holds. When it was evicted nobody knows.
     pub(crate) fn last_of(&self, key: &Key) -> usize {
-        let steps = self.histories.get(key);
+        let mut steps = self.steps(key).iter();
         steps
-            .and_then(|steps| steps.last())
+            .rfind(|step| !step.is_loss)
             .map_or(0, |step| step.commit)
     }
 
@@ -367,20 +466,21 @@ impl Model {
         let mut changes = vec![0_isize; self.commits.len() + 1];
         for (key, steps) in &self.histories {
             let sighting = &found[key];
-            let mut judge = |held: Option<&Version>, from: usize, to: usize| {
-                let is_contrary = !shows(held, sighting.found.as_ref(), sighting.ms);
-                if is_contrary && sighting.damage.is_none() {
-                    changes[from] += 1;
-                    changes[to] -= 1;
-                }
+            let mut note = |from: usize, to: usize| {
+                changes[from] += 1;
+                changes[to] -= 1;
             };
             let first = steps.first().map_or(self.commits.len(), |step| step.commit);
-            judge(None, 0, first);
+            if sighting.damage.is_none() && !shows(None, sighting.found.as_ref(), sighting.ms) {
+                note(0, first);
+            }
             for (index, step) in steps.iter().enumerate() {
                 let end = steps
                     .get(index + 1)
                     .map_or(self.commits.len(), |next| next.commit);
-                judge(step.held.as_ref(), step.commit, end);
+                if let Some(until) = self.contradicts(step, sighting) {
+                    note(step.commit, until.clamp(step.commit, end));
+                }
             }
         }
         let sums = changes.iter().scan(0, |sum, change| {
@@ -388,6 +488,17 @@ impl Model {
             Some(sum.unsigned_abs())
         });
         sums.take(self.commits.len()).collect()
+    }
+
+    /// Whether a key that holds this cannot show what was seen of it, and until which commit.
+    fn contradicts(&self, step: &Step, sighting: &Sighting) -> Option<usize> {
+        let (held, found) = (step.held.as_ref(), sighting.found.as_ref());
+        if sighting.damage.is_some() || shows(held, found, sighting.ms) {
+            return None;
+        }
+        let gone_from = |version| self.policies.gone_from(step.since, version);
+        let until = held.filter(|_| found.is_none()).and_then(gone_from);
+        Some(until.unwrap_or(usize::MAX))
     }
 
     /// Why no prefix fits: what stands against the one that fits best.
@@ -412,10 +523,16 @@ impl Model {
             self.commits[allowed].lsn,
             contradictions[any],
         );
-        let stands_against = |(key, _): &(&Key, &Vec<Step>)| {
+        let stands_against = |(key, steps): &(&Key, &Vec<Step>)| {
             let sighting = &found[*key];
-            let held = self.since(key, allowed).next().flatten();
-            sighting.damage.is_none() && !shows(held, sighting.found.as_ref(), sighting.ms)
+            let at = steps.partition_point(|step| step.commit <= allowed);
+            match at.checked_sub(1).map(|index| &steps[index]) {
+                Some(step) => {
+                    let until = self.contradicts(step, sighting);
+                    until.is_some_and(|until| allowed < until)
+                }
+                None => sighting.damage.is_none() && sighting.found.is_some(),
+            }
         };
         for (key, steps) in self.histories.iter().filter(stands_against).take(5) {
             write!(text, "\n  {key:?} shows {:?}; it held", found[key]).expect("a string has room");

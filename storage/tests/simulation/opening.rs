@@ -8,6 +8,7 @@ use std::sync::Arc;
 use cellar_storage::device::sim::{SimDevice, SimExecutor};
 use cellar_storage::{Clock, Device, Handle, OpenError, Store};
 
+use crate::extension::check_extent;
 use crate::model::{Key, Model, Sighting, Violation, ensure};
 use crate::moment::Moment;
 use crate::pace::STEPS_MAX;
@@ -18,7 +19,7 @@ use crate::world::{Ending, World};
 /// A recovery is crashed at most so often in a row.
 const RECOVERY_CRASHES_MAX: u64 = 3;
 /// One opening in so many is cut off again and again while it writes superblocks.
-const STUBBORN_ONE_IN: u64 = 6;
+const STUBBORN_ONE_IN: u64 = 4;
 /// Then at most so often in a row.
 const STUBBORN_CRASHES_MAX: u64 = 6;
 
@@ -42,13 +43,16 @@ impl World {
     pub(crate) fn recover(&mut self) -> Result<Opened, Violation> {
         let before = self.devices.clone();
         for _ in 1..self.plan.remains {
-            let (devices, is_misdirected) = self.remains(&before);
+            let (mut devices, is_misdirected) = self.remains(&before);
+            self.extend_at_times(&mut devices);
             self.open_and_judge(devices, is_misdirected)?;
         }
+        self.withdraw_at_times(&before)?;
         if self.ended.is_some() && self.random.below(ROTTEN_ONE_IN) == 0 {
             self.open_rotten(&before)?;
         }
-        let (devices, is_misdirected) = self.remains(&before);
+        let (mut devices, is_misdirected) = self.remains(&before);
+        self.extend_at_times(&mut devices);
         let (opened, found) = self.open_and_judge(devices, is_misdirected)?;
         self.is_damaged |= is_misdirected;
         self.devices.clone_from(&opened.devices);
@@ -56,7 +60,8 @@ impl World {
             .into_iter()
             .filter_map(|(key, sighting)| Some((key, sighting.found?)));
         let lsn = opened.handles[0].published_lsn();
-        self.model = Model::new(lsn, self.clock.monotonic_us(), found.collect());
+        let at = (lsn, self.clock.monotonic_us());
+        self.model = Model::new(at, found.collect(), self.plan.policy);
         Ok(opened)
     }
 
@@ -66,6 +71,7 @@ impl World {
         is_misdirected: bool,
     ) -> Result<(Opened, BTreeMap<Key, Sighting>), Violation> {
         let mut opened = self.open(devices)?;
+        check_extent(&opened.store, &opened.devices, self.unused_segments_max)?;
         let found = self.read_all(&mut opened, false)?;
         let kept = self.model.judge(&found, self.least, 0)?;
         self.tally.recoveries += 1;
@@ -126,7 +132,7 @@ impl World {
     }
 
     /// An opening that a crash cuts off, or an error of a device ends; at times it does succeed.
-    fn open_in_vain(
+    pub(crate) fn open_in_vain(
         &mut self,
         devices: &[Arc<SimDevice>],
         is_stubborn: bool,
@@ -183,9 +189,15 @@ impl World {
         let devices = devices
             .iter()
             .map(|device| Arc::clone(device) as Arc<dyn Device>);
+        let mut devices: Vec<_> = devices.collect();
+        // A store that exists takes its devices in any order.
+        if self.ended.is_some() {
+            let count = devices.len() as u64;
+            devices.rotate_left(self.random.clone().below(count) as usize);
+        }
         let mut seed = [0; 32];
         self.random.clone().fill(&mut seed);
         let clock = Arc::new(self.clock.clone());
-        Store::open(self.plan.options(), devices.collect(), clock, seed)
+        Store::open(self.plan.options(), devices, clock, seed)
     }
 }

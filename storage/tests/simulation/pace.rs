@@ -62,7 +62,9 @@ pub(crate) fn finish(executor: &mut SimExecutor, scene: &Scene) -> Result<(), Vi
 fn patience_us(scene: &Scene) -> u64 {
     match scene.trouble {
         Trouble::None => OPERATION_US_MAX,
-        Trouble::Reads | Trouble::Writes | Trouble::LastWrite | Trouble::Room => TROUBLED_US_MAX,
+        Trouble::Reads | Trouble::Writes | Trouble::LastWrite | Trouble::Room | Trouble::Rot => {
+            TROUBLED_US_MAX
+        }
     }
 }
 

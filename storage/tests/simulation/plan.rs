@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use cellar_storage::device::sim::{Latency, SimRandom};
-use cellar_storage::{AppendFsync, SEGMENT_BYTES_MIN, StoreOptions};
+use cellar_storage::{AppendFsync, EvictionPolicy, SEGMENT_BYTES_MIN, StoreOptions};
 
 /// The segments that a device has at least.
 const SEGMENTS_MIN: u64 = 16;
@@ -86,6 +86,10 @@ pub(crate) struct Plan {
     /// Of a thousand operations, how many read a large value slowly, and empty a database.
     pub(crate) slow_reads_per_mille: u64,
     pub(crate) flushes_per_mille: u64,
+    /// What happens when the devices are full, at the beginning of each life.
+    pub(crate) policy: EvictionPolicy,
+    /// Of a thousand operations, how many set another policy.
+    pub(crate) policy_changes_per_mille: u64,
     /// Pauses between operations, in microseconds at most.
     pub(crate) pause_us_max: u64,
     /// How long a reader may hold its pins, in microseconds at most.
@@ -128,16 +132,43 @@ impl Plan {
             waits_per_mille: [0, 0, 3, 50][random.below(4) as usize],
             slow_reads_per_mille: [5, 20][random.below(2) as usize],
             flushes_per_mille: 3,
+            policy: EvictionPolicy::NoEviction,
+            policy_changes_per_mille: 0,
             pause_us_max: [1, 1_000, 50_000][random.below(3) as usize],
             pinned_us_max: [10_000, 2_000_000][random.below(2) as usize],
             lives: 4 + random.below(12),
             steps_max: [2_000, 20_000, 40_000][random.below(3) as usize],
             remains: 1 + random.below(5),
         };
-        match random.below(6) {
+        match random.below(7) {
             0 | 1 => plan.of_churn(random),
             2 => plan.of_readers(random),
+            3 => plan.of_cache(random),
             _ => plan,
+        }
+    }
+
+    /// More values than the devices hold, of which a policy lets some go.
+    fn of_cache(self, random: &mut SimRandom) -> Self {
+        let sizes = [Sizes::Medium, Sizes::Mixed, Sizes::Large][random.below(3) as usize];
+        let held = self.device_count * SEGMENTS_MIN * u64::from(SEGMENT_BYTES_MIN);
+        let keys = held / sizes.mean_bytes();
+        let percent = [60, 100, 200][random.below(3) as usize];
+        let keys = (keys * percent / 100).min(KEYS_MAX);
+        Self {
+            segments: SEGMENTS_MIN,
+            keys_per_database: keys / (2 * self.client_count),
+            sizes,
+            skew_percent: [10, 50][random.below(2) as usize],
+            deadline_percent: [0, 50, 90][random.below(3) as usize],
+            removal_percent: 5,
+            policy: EvictionPolicy::ALL[random.below(8) as usize],
+            policy_changes_per_mille: [0, 2][random.below(2) as usize],
+            pause_us_max: 1,
+            lives: 4 + random.below(8),
+            steps_max: 40_000,
+            remains: 1 + random.below(2),
+            ..self
         }
     }
 
@@ -145,11 +176,16 @@ impl Plan {
     /// their databases are emptied.
     fn of_readers(self, random: &mut SimRandom) -> Self {
         Self {
+            device_count: 1 + random.below(2),
             segments: SEGMENTS_MIN,
+            room_percent: [100, 60][random.below(2) as usize],
             keys_per_database: 5 + random.below(8),
             sizes: Sizes::Large,
             slow_reads_per_mille: [100, 300][random.below(2) as usize],
             flushes_per_mille: [3, 30][random.below(2) as usize],
+            pinned_us_max: 10_000_000,
+            waits_per_mille: 0,
+            appendfsync: AppendFsync::Everysec,
             pause_us_max: 1,
             lives: 4 + random.below(8),
             steps_max: 40_000,
@@ -208,6 +244,7 @@ impl Plan {
             worker_count: self.worker_count,
             segment_bytes: SEGMENT_BYTES_MIN,
             appendfsync: self.appendfsync,
+            eviction_policy: self.policy,
             value_cache_bytes: if self.has_cache { CACHE_BYTES } else { 0 },
             ..StoreOptions::default()
         }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use bytes::Bytes;
-use cellar_storage::{Clock, Handle, INLINE_BYTES_MAX, Lookup, Peek, Read, Snapshot, StoreError};
+use cellar_storage::{
+    Clock, Db, Handle, INLINE_BYTES_MAX, Lookup, Peek, Read, Snapshot, StoreError,
+};
 
 use crate::client::Client;
 use crate::model::{Held, Key, Version, Violation, ensure, shows};
@@ -45,6 +47,8 @@ struct Begun {
     key: Key,
     read: Read,
     held: Held,
+    /// The last commit before it.
+    start: usize,
     start_ms: u64,
 }
 
@@ -118,11 +122,12 @@ impl Client {
         self.scene.clock.sleep(us).await;
     }
 
-    /// Waits while others write as much as the devices hold, or for as long as the plan allows.
+    /// Waits while others write about as much as the devices hold, or for as long as the plan allows.
     async fn linger_till_written_over(&mut self) {
         let plan = &self.scene.plan;
-        let (held, pinned_us) = (plan.device_count * plan.device_bytes(), plan.pinned_us_max);
-        let end = self.handle.published_lsn().get() + self.random.below(2 * held);
+        let of_one = plan.device_bytes().min(plan.room_bytes());
+        let (held, pinned_us) = (plan.device_count * of_one, plan.pinned_us_max);
+        let end = self.handle.published_lsn().get() + held / 2 + self.random.below(held);
         let end_us = self.scene.now_us() + pinned_us;
         let goes_on = |client: &Self| {
             client.handle.published_lsn().get() < end
@@ -143,12 +148,22 @@ impl Client {
         start_ms: u64,
     ) -> Result<(), Failure> {
         let ms = (start_ms, self.scene.now_ms());
+        if found.is_none() && self.shows_loss(key, start, ms.1)? {
+            return Ok(());
+        }
         let model = self.scene.model.borrow();
         let fits = model.since(key, start).any(|held| shows(held, found, ms));
         Ok(ensure(fits, || {
             let held: Vec<_> = model.since(key, start).collect();
             format!("{key:?} shows {found:?}, and held {held:?} within {ms:?}")
         })?)
+    }
+
+    /// A key was not found that should be there: whether it may have been evicted since `start`.
+    fn shows_loss(&self, key: &Key, start: usize, now_ms: u64) -> Result<bool, Violation> {
+        let held = self.held(self.shown(), key);
+        let is_missed = held.is_some_and(|version| version.is_visible(now_ms));
+        Ok(is_missed && self.was_evicted(key, start)?)
     }
 
     /// Begins several reads and then awaits them: each shows what its key held when it began.
@@ -164,6 +179,7 @@ impl Client {
             key,
             read,
             held,
+            start,
             start_ms,
         }) = begun.pop_front()
         {
@@ -172,7 +188,9 @@ impl Client {
                 None => None,
             };
             let ms = (start_ms, self.scene.now_ms());
-            check_moment(&key, (held.as_ref(), found.as_ref()), ms)?;
+            if found.is_some() || !self.shows_loss(&key, start, ms.1)? {
+                check_moment(&key, (held.as_ref(), found.as_ref()), ms)?;
+            }
         }
         self.rely(reliance).await
     }
@@ -197,6 +215,7 @@ impl Client {
     /// Judges a lookup of this very moment, or keeps what has to be judged later.
     async fn begin(&self, key: Key, lookup: Lookup) -> Result<Option<Begun>, Failure> {
         let (held, start_ms) = (self.held(self.shown(), &key), self.scene.now_ms());
+        let start = self.scene.model.borrow().last();
         let found = match lookup {
             Lookup::Absent => None,
             Lookup::Ready(snapshot) => Some(whole(&snapshot).await?),
@@ -205,12 +224,15 @@ impl Client {
                     key,
                     read,
                     held,
+                    start,
                     start_ms,
                 }));
             }
             Lookup::Locked => return Ok(None),
         };
-        check_moment(&key, (held.as_ref(), found.as_ref()), (start_ms, start_ms))?;
+        if found.is_some() || !self.shows_loss(&key, start, start_ms)? {
+            check_moment(&key, (held.as_ref(), found.as_ref()), (start_ms, start_ms))?;
+        }
         Ok(None)
     }
 
@@ -224,7 +246,7 @@ impl Client {
         let start = self.scene.model.borrow().last();
         let peeked = self.handle.try_peek(key.0, &key.1);
         let is_right = match peeked {
-            Peek::Absent => !exists,
+            Peek::Absent => !exists || self.was_evicted(&key, start)?,
             Peek::Present(_) => exists,
             // The record decides: it may be that of a version which the last life saw expire.
             Peek::Unsure => true,
@@ -234,6 +256,9 @@ impl Client {
         })?;
         let is_there = self.handle.peek(key.0, &key.1).await?.is_some();
         let ms = (now_ms, self.scene.now_ms());
+        if !is_there && self.shows_loss(&key, start, ms.1)? {
+            return Ok(());
+        }
         self.check_since(&key, start, |held| match held {
             Some(version) if is_there => version.is_visible(ms.0),
             Some(version) => !version.is_visible(ms.1),
@@ -241,6 +266,9 @@ impl Client {
         })?;
         let deadline = self.handle.deadline(key.0, &key.1).await?;
         let end_ms = self.scene.now_ms();
+        if deadline.is_none() && self.shows_loss(&key, start, end_ms)? {
+            return Ok(());
+        }
         self.check_since(&key, start, |held| match deadline {
             None => held.is_none_or(|version| !version.is_visible(end_ms)),
             Some(deadline) => held.is_some_and(|version| version.expiry_ms == deadline),
@@ -265,7 +293,8 @@ impl Client {
     /// Lists a database of its own: all keys that are there throughout, and none that never was.
     pub(crate) async fn scan(&mut self) -> Result<(), Failure> {
         let db = self.own_db();
-        let (shown, start_ms) = (self.shown(), self.scene.now_ms());
+        let (shown, at_start) = (self.shown(), self.visible(db));
+        let start = self.scene.model.borrow().last();
         let mut found = BTreeSet::new();
         let mut cursor = 0;
         loop {
@@ -279,33 +308,37 @@ impl Client {
         if self.shown().content(db) != shown.content(db) {
             return Ok(());
         }
-        let end_ms = self.scene.now_ms();
-        let model = self.scene.model.borrow();
-        let visible = |ms: u64| -> BTreeSet<Bytes> {
-            let versions = model
-                .database(db)
-                .filter(|(_, version)| version.is_visible(ms));
-            versions.map(|(key, _)| key.clone()).collect()
-        };
-        let (at_start, at_end) = (visible(start_ms), visible(end_ms));
         // A key whose record the device does not deliver is left out.
-        let is_whole = !self.scene.trouble.may_fail_reads();
-        ensure(!is_whole || at_end.is_subset(&found), || {
-            format!(
-                "a scan of {db:?} missed {:?}",
-                at_end.difference(&found).next()
-            )
-        })?;
+        let trouble = self.scene.trouble;
+        let is_whole = !trouble.may_fail_reads() && !trouble.may_damage();
+        for missed in self.visible(db).difference(&found).filter(|_| is_whole) {
+            let is_loss = self.was_evicted(&(db, missed.clone()), start)?;
+            ensure(is_loss, || format!("a scan of {db:?} missed {missed:?}"))?;
+        }
         ensure(found.is_subset(&at_start), || {
             format!(
                 "a scan of {db:?} made {:?} up",
                 found.difference(&at_start).next()
             )
         })?;
+        let visible = self.visible(db);
+        let model = self.scene.model.borrow();
+        let is_sure = |key: &&Bytes| !model.is_doubtful(shown, &(db, (*key).clone()));
+        let sure = visible.iter().filter(is_sure).count();
         let size = self.handle.dbsize(db);
-        Ok(ensure(size >= at_end.len() as u64, || {
-            format!("{db:?} has {} keys, dbsize says {size}", at_end.len())
+        Ok(ensure(size >= sure as u64, || {
+            format!("{db:?} has {sure} keys, dbsize says {size}")
         })?)
+    }
+
+    /// The keys of a database that have not expired.
+    fn visible(&self, db: Db) -> BTreeSet<Bytes> {
+        let now_ms = self.scene.now_ms();
+        let model = self.scene.model.borrow();
+        let versions = model
+            .database(db)
+            .filter(|(_, version)| version.is_visible(now_ms));
+        versions.map(|(key, _)| key.clone()).collect()
     }
 }
 

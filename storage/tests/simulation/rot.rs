@@ -15,7 +15,7 @@ use crate::world::{Ending, World};
 
 /// What a rotten byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Spot {
+pub(crate) enum Spot {
     /// One of two copies.
     Superblock,
     /// The header of a segment: without it nobody knows whether the rest counts, and all is set
@@ -69,7 +69,7 @@ impl World {
     /// Opens the store on what the last life left, with a rotten byte. Nothing goes on from there.
     pub(crate) fn open_rotten(&mut self, before: &[Arc<SimDevice>]) -> Result<(), Violation> {
         let devices = self.crashed(before);
-        let Some(spot) = rot(&devices, &mut self.random) else {
+        let Some((_, _, spot)) = rot(&devices, &mut self.random) else {
             return Ok(());
         };
         self.tally.rotten += 1;
@@ -152,8 +152,11 @@ impl World {
     }
 }
 
-/// Changes one byte of what is held: what it belongs to.
-fn rot(devices: &[Arc<SimDevice>], random: &mut SimRandom) -> Option<Spot> {
+/// Changes one byte of what is held: on which device, where, and what it belongs to.
+pub(crate) fn rot(
+    devices: &[Arc<SimDevice>],
+    random: &mut SimRandom,
+) -> Option<(Arc<SimDevice>, u64, Spot)> {
     let device = &devices[random.below(devices.len() as u64) as usize];
     let held = device.held();
     let count = Some(held.len() as u64).filter(|count| *count > 0)?;
@@ -161,5 +164,5 @@ fn rot(devices: &[Arc<SimDevice>], random: &mut SimRandom) -> Option<Spot> {
     let offset = block + random.below(512);
     let spot = Spot::of(device, offset);
     device.rot(offset, 1 + random.below(255) as u8);
-    Some(spot)
+    Some((Arc::clone(device), offset, spot))
 }

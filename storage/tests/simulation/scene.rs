@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cellar_storage::clock::SimClock;
 use cellar_storage::device::sim::SimRandom;
-use cellar_storage::{Clock, Lsn, StoreError};
+use cellar_storage::{Clock, EvictionPolicy, Lsn, Store, StoreError};
 
 use crate::journal::{Journal, Line};
 use crate::model::{Model, Violation, ensure};
@@ -43,6 +43,9 @@ pub(crate) struct Scene {
     pub(crate) trouble: Trouble,
     /// The durable LSN when the store first refused a write after a failed one.
     latched: Cell<Option<Lsn>>,
+    /// In force now, and how often it was changed.
+    pub(crate) policy: Cell<EvictionPolicy>,
+    pub(crate) policy_changes: Cell<u64>,
     journal: RefCell<Journal>,
     /// Of all that clients did, and when.
     digest: Cell<u64>,
@@ -66,6 +69,8 @@ impl Scene {
             tasks: (0..plan.client_count)
                 .map(|_| Rc::new(Cell::new(Task::None)))
                 .collect(),
+            policy: Cell::new(plan.policy),
+            policy_changes: Cell::new(0),
             plan,
             trouble,
             latched: Cell::new(None),
@@ -107,6 +112,14 @@ impl Scene {
     /// A number that differs between lives in which anything differed that a client did.
     pub(crate) fn digest(&self) -> u64 {
         self.digest.get()
+    }
+
+    /// Sets another eviction policy.
+    pub(crate) fn set_policy(&self, store: &Store, policy: EvictionPolicy) {
+        store.set_eviction_policy(policy);
+        self.model.borrow_mut().set_policy(policy);
+        self.policy.set(policy);
+        self.policy_changes.set(self.policy_changes.get() + 1);
     }
 
     /// A write was refused because one had failed, with this durable LSN. Nothing becomes durable

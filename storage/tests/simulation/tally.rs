@@ -49,17 +49,31 @@ tally! {
     latches,
     /// Reads that the device failed.
     failed_reads,
+    /// Operations that came upon a rotten byte.
+    damaged_operations,
     /// Large values that were read a part at a time.
     slow_reads,
     /// Recoveries that were read whole and judged.
     recoveries,
     recounts,
+    /// Starts at which a device joined, or the last one had grown.
+    joins,
+    growths,
+    /// Starts without a device that had begun to join.
+    withdrawals,
+    /// Lives in which bytes rotted, and keys that were lost by it.
+    decays,
+    decayed_keys,
     /// Recoveries with a rotten byte, and those of them that found damage.
     rotten,
     damaged,
     cleaned_segments,
     relocated_bytes,
     expired_keys,
+    evicted_keys,
+    /// Keys that were looked for and had been evicted.
+    losses,
+    policy_changes,
 }
 
 impl Tally {

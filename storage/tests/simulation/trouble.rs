@@ -33,6 +33,8 @@ pub(crate) enum Trouble {
     LastWrite,
     /// There is no room for segments, for a while.
     Room,
+    /// Bytes rot.
+    Rot,
 }
 
 impl Trouble {
@@ -57,10 +59,15 @@ impl Trouble {
         self == Self::Reads
     }
 
+    /// Whether the store may say that something is damaged.
+    pub(crate) fn may_damage(self) -> bool {
+        self == Self::Rot
+    }
+
     /// Makes one of the devices fail.
     pub(crate) fn begin(self, devices: &[Arc<SimDevice>], random: &mut SimRandom) {
         let (operation, times_max) = match self {
-            Self::None | Self::LastWrite => return,
+            Self::None | Self::LastWrite | Self::Rot => return,
             Self::Reads => (Operation::Read, TIMES_MAX),
             Self::Writes => (
                 [Operation::Write, Operation::Flush][random.below(2) as usize],

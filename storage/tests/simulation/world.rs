@@ -35,6 +35,8 @@ pub(crate) struct World {
     pub(crate) ended: Option<Ending>,
     /// A block was misdirected in some crash: damage may be reported from then on.
     pub(crate) is_damaged: bool,
+    /// Segments that the devices have and the store does not, at most.
+    pub(crate) unused_segments_max: u64,
     pub(crate) next_value: u64,
     pub(crate) tally: Tally,
     /// Differs between runs that differ in anything that was seen.
@@ -78,7 +80,7 @@ impl World {
             device
         };
         let devices = (0..plan.device_count).map(device).collect();
-        let model = Model::new(Lsn::ZERO, 0, BTreeMap::new());
+        let model = Model::new((Lsn::ZERO, 0), BTreeMap::new(), plan.policy);
         Self {
             plan,
             random,
@@ -88,6 +90,7 @@ impl World {
             least: 0,
             ended: None,
             is_damaged: false,
+            unused_segments_max: 0,
             next_value: 1,
             tally: Tally::default(),
             trace: 0,
@@ -97,10 +100,18 @@ impl World {
     /// Lives all lives.
     pub(crate) fn run(&mut self) -> Result<(), Violation> {
         for life in 0..self.plan.lives {
+            let ended = self.ended;
             let step = self.recover().and_then(|opened| self.live(opened));
-            step.map_err(|Violation(what)| Violation(format!("life {life}: {what}")))?;
+            step.map_err(|Violation(what)| {
+                Violation(format!("life {life} after {ended:?}: {what}"))
+            })?;
         }
-        self.recover().map(|_| ())
+        let opened = self.recover()?;
+        if self.random.flip() {
+            let decayed = self.decay(opened);
+            decayed.map_err(|Violation(what)| Violation(format!("while bytes rot: {what}")))?;
+        }
+        Ok(())
     }
 
     /// Adds to the trace.
@@ -182,6 +193,7 @@ impl World {
         tally.cleaned_segments += stats.cleaner_segments;
         tally.relocated_bytes += stats.cleaner_relocated_bytes;
         tally.expired_keys += stats.expired_keys;
+        tally.evicted_keys += stats.evicted_keys;
         self.tally.add(&tally);
         self.note(stats.lsn_published);
         self.note(stats.device_reads ^ stats.device_writes << 32);

@@ -240,6 +240,16 @@ impl SimDevice {
         self.left(&state, media, &mut random)
     }
 
+    /// A crash as [`SimDevice::crash`], after which the device is found with another capacity, at
+    /// least the former one.
+    pub fn crash_enlarged(&self, seed: u64, capacity_bytes: u64) -> Arc<Self> {
+        assert!(capacity_bytes >= self.geometry.capacity_bytes);
+        let after = Arc::into_inner(self.crash(seed));
+        let mut after = after.expect("nobody else has it yet");
+        after.geometry.capacity_bytes = capacity_bytes;
+        Arc::new(after)
+    }
+
     /// A crash as [`SimDevice::crash`], at which the drive also put one block that was written and
     /// not durable where another such block belongs. `None`: there are no two.
     pub fn crash_misdirected(&self, seed: u64) -> Option<Arc<Self>> {
