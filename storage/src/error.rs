@@ -122,6 +122,15 @@ pub enum OpenError {
         /// What its segments need.
         bytes_min: u64,
     },
+    /// What a store may do a bounded number of times was done as often: its devices say so.
+    #[error(
+        "the store has no {what} left for another start, which none comes to that Cellar alone \
+         wrote; nothing was written to it"
+    )]
+    Spent {
+        /// What is used up.
+        what: &'static str,
+    },
     /// The system has no memory for the index.
     #[error("there is no memory for the index: the store has more keys than fit")]
     NoMemory,

@@ -14,10 +14,23 @@ pub struct Lsn(u64);
 impl Lsn {
     /// Below every record.
     pub const ZERO: Self = Self(0);
+    /// Above everything that a log may hold: half of the 64-bit space, so that a position which was
+    /// read and a length can be added without a look. At 100 GB a second it is reached after nearly
+    /// three years of writing.
+    pub const END: Self = Self(1 << 63);
 
     /// The position `bytes` bytes into the log.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
+    }
+
+    /// The position `bytes` bytes into the log, as it was read; `None` where no log has one.
+    pub const fn read(bytes: u64) -> Option<Self> {
+        if bytes < Self::END.0 && bytes.is_multiple_of(UNIT_BYTES as u64) {
+            Some(Self(bytes))
+        } else {
+            None
+        }
     }
 
     /// The position in bytes.
@@ -25,8 +38,8 @@ impl Lsn {
         self.0
     }
 
-    /// The position `bytes` further on. Panics at the end of the 64-bit space, which at 100 GB a
-    /// second is reached after five years of writing.
+    /// The position `bytes` further on. Panics at the end of the 64-bit space, far behind
+    /// [`END`](Self::END).
     #[must_use]
     pub const fn plus(self, bytes: u64) -> Self {
         match self.0.checked_add(bytes) {
@@ -280,5 +293,16 @@ mod tests {
         let lsn = Lsn::new(64);
         assert_eq!(lsn.plus(32).bytes_since(lsn), Some(32));
         assert_eq!(lsn.bytes_since(lsn.plus(32)), None);
+    }
+
+    #[test]
+    fn an_lsn_that_was_read_lies_on_a_unit_and_below_the_end() {
+        let end = Lsn::END.get();
+        for bytes in [0, 32, end - 32] {
+            assert_eq!(Lsn::read(bytes), Some(Lsn::new(bytes)));
+        }
+        for bytes in [1, 33, end - 1, end, end + 32, u64::MAX - 31, u64::MAX] {
+            assert_eq!(Lsn::read(bytes), None);
+        }
     }
 }

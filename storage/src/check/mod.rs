@@ -275,7 +275,6 @@ async fn is_broken(worker: &Rc<Worker>, root: Identity) -> Result<bool, StoreErr
         return Ok(true);
     };
     let store = worker.store();
-    let pages = value.value_bytes.div_ceil(u64::from(value.page_bytes));
     let is_there = |number: u64| {
         u32::try_from(number).is_ok_and(|page_number| {
             let key = PageKey {
@@ -286,5 +285,5 @@ async fn is_broken(worker: &Rc<Worker>, root: Identity) -> Result<bool, StoreErr
             store.index().lookup(identity).is_some()
         })
     };
-    Ok(!(0..pages).all(is_there))
+    Ok(!(0..value.page_count()).all(is_there))
 }

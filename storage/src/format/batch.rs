@@ -9,6 +9,10 @@ use crate::units::UNIT_BYTES;
 /// A batch header, in bytes.
 pub const BATCH_HEADER_BYTES: usize = 12;
 
+/// What may follow a batch's header at most, in bytes: far more than any segment has, and so little
+/// that it can be added to any LSN.
+pub const FOLLOWING_BYTES_MAX: u64 = 1 << 32;
+
 const FOLLOWING_BYTES: Field = Field::new("following_bytes", 0, 8);
 const RECORD_COUNT: Field = Field::new("record_count", 8, 4);
 
@@ -40,10 +44,9 @@ impl BatchHeader {
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         expect_length(bytes, BATCH_HEADER_BYTES)?;
         let following_bytes = FOLLOWING_BYTES.get_u64(bytes);
-        if !following_bytes.is_multiple_of(u64::from(UNIT_BYTES)) {
-            return Err(FormatError::Malformed {
-                field: FOLLOWING_BYTES.name,
-            });
+        let is_in_units = following_bytes.is_multiple_of(u64::from(UNIT_BYTES));
+        if !is_in_units || following_bytes > FOLLOWING_BYTES_MAX {
+            return Err(FOLLOWING_BYTES.malformed());
         }
         Ok(Self {
             following_bytes,

@@ -12,6 +12,10 @@ pub const DATABASE_COUNT: usize = 16;
 /// The map, in bytes.
 pub const MAP_BYTES: usize = 4 + 4 * DATABASE_COUNT;
 
+/// The highest id that a map which is read may give out next: so many are left to the life that
+/// begins with it.
+const NEXT_ID_MAX: u32 = u32::MAX - (1 << 24);
+
 const NEXT_ID: Field = Field::new("next_id", 0, 4);
 const IDS: Field = Field::new("ids", 4, 4 * DATABASE_COUNT);
 
@@ -78,6 +82,9 @@ impl DatabaseMap {
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         expect_length(bytes, MAP_BYTES)?;
         let next = NEXT_ID.get_u32(bytes);
+        if next > NEXT_ID_MAX {
+            return Err(NEXT_ID.malformed());
+        }
         let mut ids = [DatabaseId::default(); DATABASE_COUNT];
         for (id, slot) in ids.iter_mut().zip(IDS.get(bytes).as_chunks::<4>().0) {
             *id = DatabaseId::new(u32::from_le_bytes(*slot));

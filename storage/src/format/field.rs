@@ -1,6 +1,9 @@
 //! One field of a layout: its name, its place, and how to get at it. Owns the byte order; must
 //! never be used on a slice shorter than its layout.
 
+use super::error::FormatError;
+use crate::units::Lsn;
+
 /// A run of bytes with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -53,6 +56,16 @@ impl Field {
 
     pub(super) fn get_16_bytes(&self, layout: &[u8]) -> [u8; 16] {
         self.get_array(layout)
+    }
+
+    /// An LSN, refused where no log has such a one.
+    pub(super) fn get_lsn(&self, layout: &[u8]) -> Result<Lsn, FormatError> {
+        Lsn::read(self.get_u64(layout)).ok_or(self.malformed())
+    }
+
+    /// The field holds what no program of this version writes.
+    pub(super) const fn malformed(&self) -> FormatError {
+        FormatError::Malformed { field: self.name }
     }
 
     pub(super) fn put_u8(&self, layout: &mut [u8], value: u8) {

@@ -103,11 +103,11 @@ impl Footer {
             generation: Generation {
                 epoch: EPOCH.get_u32(bytes),
                 segment: SegmentNumber::new(SEGMENT.get_u32(bytes)),
-                opening_lsn: Lsn::new(OPENING_LSN.get_u64(bytes)),
+                opening_lsn: OPENING_LSN.get_lsn(bytes)?,
             },
             stream: Stream::decode(STREAM.get_u8(bytes))?,
-            end_lsn: Lsn::new(END_LSN.get_u64(bytes)),
-            durable_lsn: Lsn::new(DURABLE_LSN.get_u64(bytes)),
+            end_lsn: END_LSN.get_lsn(bytes)?,
+            durable_lsn: DURABLE_LSN.get_lsn(bytes)?,
             entry_count: ENTRY_COUNT.get_u32(bytes),
             entries_crc: ENTRIES_CRC.get_u32(bytes),
             body_end: BODY_END.get_u32(bytes),
@@ -127,6 +127,10 @@ impl Footer {
         let entries_bytes = u64::from(self.entry_count) * ENTRY_BYTES as u64;
         if body_end + entries_bytes + FOOTER_BYTES as u64 > u64::from(segment_bytes) {
             return malformed(ENTRY_COUNT);
+        }
+        let hot_bytes = self.end_lsn.bytes_since(self.generation.opening_lsn);
+        if hot_bytes.is_none_or(|bytes| bytes > u64::from(segment_bytes)) {
+            return malformed(END_LSN);
         }
         let is_map =
             |offset: u32| (SEGMENT_HEADER_BYTES as u64..body_end).contains(&u64::from(offset));
@@ -164,8 +168,13 @@ impl Footer {
         if crc32c::crc32c_append(seed, bytes) != self.entries_crc {
             return Err(FormatError::Checksum);
         }
-        let body_end = self.body_end;
+        // The last record comes first, and none reaches into the one behind it.
+        let mut end = self.body_end;
         let entries = bytes.as_chunks::<ENTRY_BYTES>().0.iter();
-        Ok(entries.map(move |entry| SummaryEntry::decode(entry, body_end)))
+        Ok(entries.map(move |entry| {
+            let entry = SummaryEntry::decode(entry, end)?;
+            end = entry.offset;
+            Ok(entry)
+        }))
     }
 }

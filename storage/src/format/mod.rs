@@ -47,7 +47,8 @@ pub use segment::{
 };
 pub use summary::{ENTRY_BYTES, EntryDetail, Identity, SummaryEntry, entry_offset};
 pub use superblock::{
-    DEVICES_MAX, DeviceId, RESERVED_BYTES, SUPERBLOCK_BYTES, SUPERBLOCK_OFFSETS, Superblock,
+    DEVICES_MAX, DeviceId, EPOCH_MAX, RESERVED_BYTES, SEQUENCE_MAX, SUPERBLOCK_BYTES,
+    SUPERBLOCK_OFFSETS, Superblock,
 };
 pub use value::{Encoding, ValueType};
 

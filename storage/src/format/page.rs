@@ -3,7 +3,13 @@
 
 use super::error::FormatError;
 use super::field::{Field, is_dense};
+use super::record::RECORD_BYTES_MAX;
+use crate::options::VALUE_BYTES_MAX;
 use crate::units::CollectionId;
+
+/// Pages of a value at most: the longest one in pages of 512 bytes. Whoever looks for pages by
+/// their numbers comes to an end.
+pub const PAGES_MAX: u32 = 1 << 20;
 
 /// A page's key, in bytes.
 pub const PAGE_KEY_BYTES: usize = 12;
@@ -37,9 +43,13 @@ impl PageKey {
     /// What such bytes mean.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         expect_length(bytes, PAGE_KEY_BYTES)?;
+        let page_number = KEY_PAGE_NUMBER.get_u32(bytes);
+        if page_number >= PAGES_MAX {
+            return Err(KEY_PAGE_NUMBER.malformed());
+        }
         Ok(Self {
             collection: CollectionId::new(KEY_COLLECTION.get_u64(bytes)),
-            page_number: KEY_PAGE_NUMBER.get_u32(bytes),
+            page_number,
         })
     }
 }
@@ -64,7 +74,7 @@ pub struct RootValue {
     pub collection: CollectionId,
     /// Length of the whole value in bytes.
     pub value_bytes: u64,
-    /// Bytes of the value in each page but the last; at least 1.
+    /// Bytes of the value in each page but the last; at least 1, and no more than a record has.
     pub page_bytes: u32,
 }
 
@@ -81,22 +91,27 @@ impl RootValue {
     /// What such bytes mean.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         expect_length(bytes, ROOT_BYTES)?;
-        let page_bytes = PAGE_BYTES.get_u32(bytes);
-        if page_bytes == 0 {
-            return Err(FormatError::Malformed {
-                field: PAGE_BYTES.name,
-            });
-        }
-        if RESERVED.get_u32(bytes) != 0 {
-            return Err(FormatError::Malformed {
-                field: RESERVED.name,
-            });
-        }
-        Ok(Self {
+        let root = Self {
             collection: CollectionId::new(COLLECTION.get_u64(bytes)),
             value_bytes: VALUE_BYTES.get_u64(bytes),
-            page_bytes,
-        })
+            page_bytes: PAGE_BYTES.get_u32(bytes),
+        };
+        if !(1..=RECORD_BYTES_MAX).contains(&root.page_bytes) {
+            return Err(PAGE_BYTES.malformed());
+        }
+        let is_possible = root.value_bytes <= VALUE_BYTES_MAX;
+        if !is_possible || root.page_count() > u64::from(PAGES_MAX) {
+            return Err(VALUE_BYTES.malformed());
+        }
+        if RESERVED.get_u32(bytes) != 0 {
+            return Err(RESERVED.malformed());
+        }
+        Ok(root)
+    }
+
+    /// Pages that the value has: at most [`PAGES_MAX`] of a root that was read.
+    pub fn page_count(&self) -> u64 {
+        self.value_bytes.div_ceil(u64::from(self.page_bytes))
     }
 }
 

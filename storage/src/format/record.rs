@@ -239,7 +239,7 @@ impl RecordHead {
         }
         let head = Self {
             kind: Kind::decode(KIND.get_u8(sealed))?,
-            lsn: Lsn::new(LSN.get_u64(sealed)),
+            lsn: LSN.get_lsn(sealed)?,
             database: DatabaseId::new(DATABASE.get_u32(sealed)),
             value_type: ValueType::decode(VALUE_TYPE.get_u8(sealed))?,
             encoding: Encoding::decode(ENCODING.get_u8(sealed))?,
@@ -255,9 +255,6 @@ impl RecordHead {
     /// Refuses what a good checksum cannot excuse.
     fn checked(self) -> Result<Self, FormatError> {
         let malformed = |field: Field| Err(FormatError::Malformed { field: field.name });
-        if !self.lsn.get().is_multiple_of(u64::from(UNIT_BYTES)) {
-            return malformed(LSN);
-        }
         if !self
             .kind
             .fits(usize::from(self.key_bytes), self.value_bytes as usize)
@@ -275,6 +272,10 @@ impl RecordHead {
         };
         if self.extension.is_some() && !may_extend || self.paged && self.kind != Kind::Put {
             return malformed(FLAGS);
+        }
+        let durable_lsn = self.extension.filter(|_| is_pad);
+        if durable_lsn.is_some_and(|durable| Lsn::read(durable).is_none()) {
+            return malformed(EXTENSION);
         }
         Ok(self)
     }

@@ -141,14 +141,17 @@ impl SegmentHeader {
         if found != store {
             return Err(FormatError::OtherStore);
         }
-        let cut_lsn = CUT_LSN.get_u64(bytes);
+        let cut_lsn = match CUT_LSN.get_u64(bytes) {
+            u64::MAX => None,
+            _ => Some(CUT_LSN.get_lsn(bytes)?),
+        };
         Ok(Self {
             store,
             device: DeviceNumber::new(DEVICE.get_u16(bytes)),
             generation: Generation {
                 epoch: EPOCH.get_u32(bytes),
                 segment: SegmentNumber::new(SEGMENT.get_u32(bytes)),
-                opening_lsn: Lsn::new(OPENING_LSN.get_u64(bytes)),
+                opening_lsn: OPENING_LSN.get_lsn(bytes)?,
             },
             state: match STATE.get_u8(bytes) {
                 1 => SegmentState::Open,
@@ -156,8 +159,8 @@ impl SegmentHeader {
                 _ => return Err(FormatError::Malformed { field: STATE.name }),
             },
             stream: Stream::decode(STREAM.get_u8(bytes))?,
-            durable_lsn: Lsn::new(DURABLE_LSN.get_u64(bytes)),
-            cut_lsn: (cut_lsn != u64::MAX).then_some(Lsn::new(cut_lsn)),
+            durable_lsn: DURABLE_LSN.get_lsn(bytes)?,
+            cut_lsn,
         })
     }
 }

@@ -4,6 +4,7 @@
 use super::error::FormatError;
 use super::field::{Field, is_dense};
 use super::footer::FOOTER_BYTES;
+use super::page::PAGES_MAX;
 use super::record::{Kind, RECORD_BYTES_MAX, RECORD_BYTES_MIN};
 use super::segment::SEGMENT_HEADER_BYTES;
 use super::value::ValueType;
@@ -181,7 +182,8 @@ impl SummaryEntry {
         bytes
     }
 
-    /// What such bytes mean, in a segment whose body ends at `body_end`. The checksum of all
+    /// What such bytes mean, in a segment whose body ends at `body_end`, or of a record that has to
+    /// end there. The checksum of all
     /// entries is [`Footer::verify_entries`]'s business.
     pub fn decode(bytes: &[u8; ENTRY_BYTES], body_end: u32) -> Result<Self, FormatError> {
         let (offset, length) = (
@@ -200,7 +202,7 @@ impl SummaryEntry {
         Ok(Self {
             identity: Identity(IDENTITY.get(bytes).try_into().expect("an identity's field")),
             database: DatabaseId::new(DATABASE.get_u32(bytes)),
-            lsn: Lsn::new(LSN.get_u64(bytes)),
+            lsn: LSN.get_lsn(bytes)?,
             offset,
             bytes: length,
             detail: decode_detail(bytes)?,
@@ -230,13 +232,11 @@ fn decode_detail(bytes: &[u8; ENTRY_BYTES]) -> Result<EntryDetail, FormatError> 
         }),
         Kind::Tombstone => Ok(EntryDetail::Tombstone),
         Kind::Page => {
-            let malformed = |_| FormatError::Malformed {
-                field: EXPIRY_OR_PAGE.name,
-            };
-            let page_number = u32::try_from(expiry_or_page).map_err(malformed)?;
+            let page_number = u32::try_from(expiry_or_page).ok();
+            let page_number = page_number.filter(|number| *number < PAGES_MAX);
             Ok(EntryDetail::Page {
                 collection,
-                page_number,
+                page_number: page_number.ok_or(EXPIRY_OR_PAGE.malformed())?,
             })
         }
         Kind::Batch => Ok(EntryDetail::Batch),

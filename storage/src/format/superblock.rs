@@ -19,6 +19,12 @@ pub const SUPERBLOCK_BYTES: usize = 4096;
 /// Devices of one store: what the superblock has room to name, and more than a machine has.
 pub const DEVICES_MAX: usize = 64;
 
+/// Starts that a store has at most: one a second for half a year. A collection's id has 24 bits for
+/// the start that made it.
+pub const EPOCH_MAX: u32 = (1 << 24) - 1;
+/// Writings of a superblock at most.
+pub const SEQUENCE_MAX: u64 = 1 << 63;
+
 const MAGIC_VALUE: &[u8; 8] = b"CLLRSUPR";
 
 const HASH_SEED: Field = Field::new("hash_seed", 32, 16);
@@ -165,8 +171,8 @@ impl Superblock {
             hash_seed: HASH_SEED.get_16_bytes(bytes),
             sequence: SEQUENCE.get_u64(bytes),
             epoch: EPOCH.get_u32(bytes),
-            cut_lsn: Lsn::new(CUT_LSN.get_u64(bytes)),
-            start_lsn: Lsn::new(START_LSN.get_u64(bytes)),
+            cut_lsn: CUT_LSN.get_lsn(bytes)?,
+            start_lsn: START_LSN.get_lsn(bytes)?,
             block_bytes: BLOCK_BYTES.get_u32(bytes),
             segment_bytes: SEGMENT_BYTES.get_u32(bytes),
             segment_count: SEGMENT_COUNT.get_u32(bytes),
@@ -181,12 +187,13 @@ impl Superblock {
                 _ => return Err(FormatError::Malformed { field: CLEAN.name }),
             },
             databases: DatabaseMap::decode(DATABASE_MAP.get(bytes))?,
-            map_lsn: Lsn::new(MAP_LSN.get_u64(bytes)),
+            map_lsn: MAP_LSN.get_lsn(bytes)?,
         };
         superblock.checked()
     }
 
-    /// Refuses sizes that would lead outside of the device, or nowhere.
+    /// Refuses sizes that would lead outside of the device, or nowhere, and counts that no store
+    /// comes to.
     fn checked(self) -> Result<Self, FormatError> {
         let malformed = |field: Field| Err(FormatError::Malformed { field: field.name });
         let block = self.block_bytes;
@@ -198,6 +205,12 @@ impl Superblock {
         }
         if usize::from(self.device.get()) >= self.devices.len() {
             return malformed(DEVICE);
+        }
+        if self.epoch > EPOCH_MAX {
+            return malformed(EPOCH);
+        }
+        if self.sequence > SEQUENCE_MAX {
+            return malformed(SEQUENCE);
         }
         Ok(self)
     }

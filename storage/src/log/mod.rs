@@ -276,6 +276,11 @@ impl Log {
             return;
         };
         let opening = flush.sealed_end();
+        // No start would read what lies beyond.
+        assert!(
+            opening.plus(u64::from(self.shape.segment_bytes)) < Lsn::END,
+            "a start leaves its life more LSNs than it can use"
+        );
         let generation = Generation {
             epoch: self.shape.epoch,
             segment,

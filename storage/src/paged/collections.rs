@@ -8,7 +8,7 @@ use cellar_index::Identity;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::format::RootValue;
+use crate::format::{EPOCH_MAX, RootValue};
 use crate::units::CollectionId;
 
 /// A collection of pages.
@@ -23,17 +23,17 @@ pub(crate) struct Collection {
 impl Collection {
     /// The collection that a root names.
     pub(crate) fn of(root: &RootValue) -> Self {
-        let page_count = root.value_bytes.div_ceil(u64::from(root.page_bytes));
-        let page_count = u32::try_from(page_count).expect("a value is bounded");
+        let page_count = u32::try_from(root.page_count());
         Self {
             id: root.collection,
-            page_count,
+            page_count: page_count.expect("a root that was read has a bounded number of pages"),
         }
     }
 }
 
 /// Bits of a collection id that count within one start of the store: a thousand million million.
 const SEQUENCE_BITS: u32 = 40;
+const _: () = assert!(EPOCH_MAX.ilog2() + SEQUENCE_BITS < u64::BITS);
 
 /// A collection whose pages are to be swept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,12 +11,13 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use cellar_index::VALUE_TYPE_PAGE;
 use smallvec::SmallVec;
 
 use crate::damage::Part;
 use crate::device::{DeviceError, IoBuffer};
 use crate::error::StoreError;
-use crate::format::{Record, RecordSeed, class_bytes};
+use crate::format::{Kind, Record, RecordHead, RecordSeed, class_bytes};
 use crate::place;
 use crate::read::{Located, StoredRecord, remains};
 use crate::segment::Pin;
@@ -64,6 +65,8 @@ struct Target {
     at: Location,
     segment: SegmentNumber,
     seed: RecordSeed,
+    /// What the entry says that the record is.
+    kind: Kind,
     /// The record's length at most.
     bytes: u64,
     /// Where the record begins in the aligned extent.
@@ -109,6 +112,11 @@ fn submit(worker: &Rc<Worker>, shared: &Rc<Shared>, at: Location, located: Locat
         at,
         segment,
         seed: store.segments().get(segment).seed().at(offset),
+        kind: if located.entry.value_type == VALUE_TYPE_PAGE {
+            Kind::Page
+        } else {
+            Kind::Put
+        },
         bytes: record.bytes,
         skip: usize::try_from(record.offset - extent.offset).expect("within a block"),
         pin: located.pin,
@@ -152,7 +160,8 @@ fn verify(target: &Target, buffer: IoBuffer) -> Result<StoredRecord, StoreError>
     let store = target.worker.store();
     let is_served = !store.segments().is_lost(target.segment);
     let decoded = Record::decode(&bytes, target.seed).map(|record| record.head);
-    let Some(head) = decoded.ok().filter(|_| is_served) else {
+    let is_its = |head: &RecordHead| is_served && head.kind == target.kind;
+    let Some(head) = decoded.ok().filter(is_its) else {
         let offset = store.split(target.at).1;
         let extent = Extent {
             offset: u64::from(offset),

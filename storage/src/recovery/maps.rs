@@ -6,7 +6,7 @@ use cellar_index::Hasher;
 use crate::damage::Part;
 use crate::error::OpenError;
 use crate::format::database_map::MAP_BYTES;
-use crate::format::{DatabaseMap, Record, record_bytes};
+use crate::format::{DatabaseMap, Kind, Record, record_bytes};
 use crate::recovery::contents::{Contents, KnownMap, MapPlace};
 use crate::recovery::harvest::damaged_map;
 use crate::recovery::loading::Loading;
@@ -60,7 +60,8 @@ async fn read(media: &Media<'_>, life: &Life, offset: u32) -> Result<Option<Know
         .bytes()
         .await?;
     let record = Record::decode(&bytes, life.seed().at(offset)).ok();
-    let known = record.and_then(|record| {
+    let map = record.filter(|record| record.head.kind == Kind::Map);
+    let known = map.and_then(|record| {
         Some(KnownMap {
             map: DatabaseMap::decode(record.value).ok()?,
             lsn: record.head.lsn,
@@ -101,7 +102,9 @@ async fn read_later(
 ) -> Result<KnownMap, OpenError> {
     let is_its = |life: &&Life| life.segment() == later.segment;
     let life = lives.iter().find(is_its).expect("its summary was read");
+    // One with another LSN is not what the summary told of: it would be met again for ever.
     read(media, life, later.offset)
         .await?
+        .filter(|found| found.lsn == later.lsn)
         .ok_or_else(|| damaged_map(later.lsn))
 }

@@ -147,6 +147,8 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
         present,
         past: ruling.cut_lsn,
     };
+    let start = new_life::start(&survey, cuts);
+    new_life::check_room(&members, start)?;
     settle::settle(&media, &hasher, &mut survey, cuts).await?;
     let first_map = maps::newest(&media, &survey.lives, &members, cuts).await?;
     let (contents, map) = {
@@ -155,7 +157,6 @@ async fn recover(request: &OpenRequest<'_>, members: Members) -> Result<Recovere
     };
     // A summary may have been made anew.
     media.flush().await?;
-    let start = new_life::start(&survey, cuts);
     extension::announce(request, &members).await?;
     let superblocks = new_life::begin(request, &media, &members, (cuts, start, map)).await?;
     contents.weigh(&media.segments);

@@ -3,12 +3,35 @@
 use std::slice;
 
 use crate::error::OpenError;
-use crate::format::{DatabaseMap, SEGMENT_HEADER_BYTES, Superblock};
+use crate::format::{DatabaseMap, EPOCH_MAX, SEGMENT_HEADER_BYTES, SEQUENCE_MAX, Superblock};
 use crate::recovery::OpenRequest;
 use crate::recovery::media::Media;
 use crate::recovery::superblocks::{self, Members};
 use crate::recovery::survey::{Cuts, Survey};
 use crate::units::Lsn;
+
+/// LSNs that a life has at least: at 10 GB a second it may write for three years.
+const LIFE_BYTES_MIN: u64 = 1 << 60;
+/// Writings of a superblock that a life has at least: a thousand a second for ever.
+const LIFE_WRITINGS_MIN: u64 = 1 << 60;
+
+/// Whether the store can be started once more: with LSNs from `start` on, another epoch, and other
+/// writings of the superblocks, all of which the next start has to be able to read.
+pub(super) fn check_room(members: &Members, start: Lsn) -> Result<(), OpenError> {
+    if start.get() > Lsn::END.get() - LIFE_BYTES_MIN {
+        return Err(OpenError::Spent { what: "LSNs" });
+    }
+    if members.ruling().epoch >= EPOCH_MAX {
+        return Err(OpenError::Spent { what: "starts" });
+    }
+    let mut superblocks = members.superblocks.iter();
+    if superblocks.any(|superblock| superblock.sequence > SEQUENCE_MAX - LIFE_WRITINGS_MIN) {
+        return Err(OpenError::Spent {
+            what: "superblocks",
+        });
+    }
+    Ok(())
+}
 
 /// Begins the next epoch on all devices: what it returns is durable.
 pub(super) async fn begin(

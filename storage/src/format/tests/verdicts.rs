@@ -1,7 +1,10 @@
 //! What decoders say of good bytes, of damaged ones, and of good ones in the wrong place.
 
 use super::*;
+use crate::format::batch::FOLLOWING_BYTES_MAX;
+use crate::format::page::PAGES_MAX;
 use crate::format::record::HEAD_BYTES_MAX;
+use crate::options::VALUE_BYTES_MAX;
 use crate::units::UNIT_BYTES;
 
 /// Under Miri every bit would take hours.
@@ -239,16 +242,25 @@ fn summaries_come_back() {
         EntryDetail::Tombstone,
         EntryDetail::Page {
             collection,
-            page_number: u32::MAX,
+            page_number: PAGES_MAX - 1,
         },
         EntryDetail::Batch,
         EntryDetail::Map,
     ];
+    let offsets = (4096..).step_by(96);
+    let written: Vec<_> = details
+        .iter()
+        .zip(offsets)
+        .map(|(&detail, offset)| SummaryEntry {
+            offset,
+            ..entry(detail)
+        })
+        .collect();
     // Entries grow down, so the last one comes first.
-    let bytes: Vec<u8> = details
+    let bytes: Vec<u8> = written
         .iter()
         .rev()
-        .flat_map(|&detail| entry(detail).encode())
+        .flat_map(SummaryEntry::encode)
         .collect();
     let footer = footer(&bytes);
     assert_eq!(
@@ -267,7 +279,7 @@ fn summaries_come_back() {
     let entries: Result<Vec<_>, _> = footer.verify_entries(&bytes).unwrap().collect();
     let mut entries = entries.unwrap();
     entries.reverse();
-    assert_eq!(entries, details.map(entry));
+    assert_eq!(entries, written);
     let verifies = |bytes: &[u8]| footer.verify_entries(bytes).is_ok();
     check_every_bit(&bytes, bytes.len(), verifies);
     check_every_bit(&footer.encode(), FOOTER_BYTES, |bytes| {
@@ -321,6 +333,118 @@ fn an_entry_outside_of_the_body_is_refused() {
 }
 
 #[test]
+fn entries_that_overlap_or_are_in_disorder_are_refused() {
+    let check = |offsets: [u32; 2], expected: bool| {
+        // The last record's entry comes first.
+        let bytes: Vec<u8> = offsets
+            .iter()
+            .rev()
+            .flat_map(|&offset| {
+                SummaryEntry {
+                    offset,
+                    ..put_entry()
+                }
+                .encode()
+            })
+            .collect();
+        let entries = footer(&bytes).verify_entries(&bytes).map(Iterator::collect);
+        let entries: Result<Vec<_>, _> = entries.unwrap();
+        assert_eq!(entries.is_ok(), expected, "{offsets:?}");
+    };
+    check([4096, 4192], true);
+    check([4096, 4160], false);
+    check([4096, 4096], false);
+    check([4192, 4096], false);
+}
+
+/// LSNs that no log has: beyond its end, and between two units.
+const IMPOSSIBLE: [u64; 4] = [1, 1 << 63, u64::MAX - 31, u64::MAX - 1];
+
+#[test]
+fn impossible_lsns_are_refused_wherever_they_are_read() {
+    let malformed = |field| Some(FormatError::Malformed { field });
+    for lsn in IMPOSSIBLE.map(Lsn::new) {
+        let opened = Generation {
+            opening_lsn: lsn,
+            ..generation()
+        };
+        let check = |header: SegmentHeader, field| {
+            let decoded = SegmentHeader::decode(&header.encode(), STORE);
+            assert_eq!(decoded.err(), malformed(field), "{lsn}");
+        };
+        let (generation, durable_lsn, cut_lsn) = (opened, lsn, Some(lsn));
+        check(
+            SegmentHeader {
+                generation,
+                ..header()
+            },
+            "opening_lsn",
+        );
+        check(
+            SegmentHeader {
+                durable_lsn,
+                ..header()
+            },
+            "durable_lsn",
+        );
+        check(
+            SegmentHeader {
+                cut_lsn,
+                ..header()
+            },
+            "cut_lsn",
+        );
+        let check = |footer: Footer, field| {
+            let decoded = Footer::decode(&footer.encode(), STORE, SEGMENT_BYTES);
+            assert_eq!(decoded.err(), malformed(field), "{lsn}");
+        };
+        let of = footer(&[]);
+        check(Footer { generation, ..of }, "opening_lsn");
+        check(Footer { end_lsn: lsn, ..of }, "end_lsn");
+        check(Footer { durable_lsn, ..of }, "durable_lsn");
+        let check = |superblock: Superblock, field| {
+            let decoded = Superblock::decode(&superblock.encode());
+            assert_eq!(decoded.err(), malformed(field), "{lsn}");
+        };
+        let (mut cut, mut start, mut map) = (superblock(), superblock(), superblock());
+        (cut.cut_lsn, start.start_lsn, map.map_lsn) = (lsn, lsn, lsn);
+        check(cut, "cut_lsn");
+        check(start, "start_lsn");
+        check(map, "map_lsn");
+        let entry = SummaryEntry { lsn, ..put_entry() };
+        let decoded = SummaryEntry::decode(&entry.encode(), 8192);
+        assert_eq!(decoded.err(), malformed("lsn"));
+        let mut bytes = vec![0; put().bytes() as usize];
+        put().encode_into(&mut bytes, lsn, seed());
+        let decoded = RecordHead::decode(&bytes, seed());
+        assert_eq!(decoded.err(), malformed("lsn"));
+        let pad = pad_head(64, Lsn::ZERO, lsn, seed());
+        let decoded = RecordHead::decode(pad.as_slice(), seed());
+        assert_eq!(decoded.err(), malformed("extension"));
+    }
+    // Where no log ends, a header says so with all ones.
+    let no_cut = SegmentHeader::decode(&header().encode(), STORE).unwrap();
+    assert_eq!(no_cut.cut_lsn, None);
+}
+
+#[test]
+fn a_footer_does_not_reach_beyond_its_segment_in_the_log() {
+    let check = |end: u64, is_possible| {
+        let footer = Footer {
+            end_lsn: Lsn::new(end),
+            ..footer(&[])
+        };
+        let decoded = Footer::decode(&footer.encode(), STORE, SEGMENT_BYTES);
+        assert_eq!(decoded.is_ok(), is_possible, "{end}");
+    };
+    let opening = generation().opening_lsn.get();
+    check(opening, true);
+    check(opening + u64::from(SEGMENT_BYTES), true);
+    check(opening + u64::from(SEGMENT_BYTES) + 32, false);
+    check(opening - 32, false);
+}
+
+#[test]
 fn superblocks_come_back() {
     let one_device = Superblock {
         devices: vec![DeviceId::new([3; 16])],
@@ -359,6 +483,11 @@ fn a_superblock_that_leads_nowhere_is_refused() {
     check(
         |superblock| superblock.device = DeviceNumber::new(2),
         "device",
+    );
+    check(|superblock| superblock.epoch = EPOCH_MAX + 1, "epoch");
+    check(
+        |superblock| superblock.sequence = SEQUENCE_MAX + 1,
+        "sequence",
     );
 }
 
@@ -429,6 +558,11 @@ fn database_maps_come_back_and_never_reuse_an_id() {
     let mut unborn = map.encode();
     unborn[4..8].copy_from_slice(&17_u32.to_le_bytes());
     assert!(DatabaseMap::decode(&unborn).is_err());
+    // Its next flushes would come to the end of all ids.
+    let mut spent = map.encode();
+    spent[..4].copy_from_slice(&(u32::MAX - 16).to_le_bytes());
+    let next_id = FormatError::Malformed { field: "next_id" };
+    assert_eq!(DatabaseMap::decode(&spent), Err(next_id));
 }
 
 #[test]
@@ -454,17 +588,41 @@ fn fixed_payloads_come_back() {
         RootValue::decode(&no_pages.encode()).err(),
         malformed("page_bytes")
     );
+    let check = |value_bytes, page_bytes, expected: Option<&'static str>| {
+        let root = RootValue {
+            value_bytes,
+            page_bytes,
+            ..root
+        };
+        let decoded = RootValue::decode(&root.encode());
+        assert_eq!(decoded.err(), expected.and_then(malformed), "{root:?}");
+    };
+    check(VALUE_BYTES_MAX, 512, None);
+    check(VALUE_BYTES_MAX, 511, Some("value_bytes"));
+    check(VALUE_BYTES_MAX + 1, 512, Some("value_bytes"));
+    check(u64::MAX, 1, Some("value_bytes"));
+    check(1, RECORD_BYTES_MAX + 1, Some("page_bytes"));
+    let far = PageKey {
+        page_number: PAGES_MAX,
+        ..page
+    };
+    assert_eq!(
+        PageKey::decode(&far.encode()).err(),
+        malformed("page_number")
+    );
     let batch = BatchHeader {
         following_bytes: 64,
         record_count: 2,
     };
     assert_eq!(BatchHeader::decode(&batch.encode()), Ok(batch));
-    let odd = BatchHeader {
-        following_bytes: 65,
-        ..batch
-    };
-    assert_eq!(
-        BatchHeader::decode(&odd.encode()).err(),
-        malformed("following_bytes")
-    );
+    for following_bytes in [65, FOLLOWING_BYTES_MAX + 32, u64::MAX - 31] {
+        let batch = BatchHeader {
+            following_bytes,
+            ..batch
+        };
+        assert_eq!(
+            BatchHeader::decode(&batch.encode()).err(),
+            malformed("following_bytes")
+        );
+    }
 }

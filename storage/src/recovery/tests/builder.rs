@@ -334,13 +334,20 @@ impl<'a> Segment<'a> {
     }
 
     pub(super) fn put_root(&mut self, key: &str, collection: CollectionId) -> &mut Self {
+        self.put_root_of(
+            key,
+            RootValue {
+                collection,
+                value_bytes: 100,
+                page_bytes: 50,
+            },
+        )
+    }
+
+    pub(super) fn put_root_of(&mut self, key: &str, root: RootValue) -> &mut Self {
         let id = self.bench.hasher.key(0, key.as_bytes()).to_bytes();
-        let root = RootValue {
-            collection,
-            value_bytes: 100,
-            page_bytes: 50,
-        }
-        .encode();
+        let collection = root.collection;
+        let root = root.encode();
         let draft = RecordDraft::new(Kind::Put, key.as_bytes(), &root).paged();
         let detail = EntryDetail::Put {
             value_type: ValueType::String,
@@ -398,6 +405,21 @@ impl<'a> Segment<'a> {
             Some(EntryDetail::Map),
         );
         self
+    }
+
+    /// Changes what the summary is to say of the last record.
+    pub(super) fn forge(&mut self, change: impl Fn(&mut SummaryEntry)) {
+        change(self.entries.last_mut().expect("a record was added"));
+    }
+
+    /// Leaves the last record out of the summary.
+    pub(super) fn drop_last_entry(&mut self) {
+        self.entries.pop();
+    }
+
+    /// Has the footer say that a map lies at this place.
+    pub(super) fn name_as_map(&mut self, offset: u32) {
+        self.map_offset = Some(offset);
     }
 
     /// A batch's header; `following_bytes` of records are to follow.

@@ -5,6 +5,7 @@ mod crash;
 mod creation;
 mod cut;
 mod extension;
+mod foreign;
 mod model;
 mod replay;
 
