@@ -17,6 +17,7 @@ const SAMPLES_PER_LOOK: u32 = 10;
 /// Keeps house for ever.
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut sample_count = 0;
+    let mut percent_told = None;
     loop {
         shared.clock.sleep(SAMPLE_US).await;
         let now_us = shared.clock.monotonic_us();
@@ -31,8 +32,11 @@ pub(super) async fn run(shared: Arc<Shared>) {
         if sample_count == SAMPLES_PER_LOOK {
             sample_count = 0;
             look_at_clients(&shared, now_us);
-            if let Some(percent) = shared.loading_percent() {
-                tracing::info!("opening the store: {percent} %");
+            let percent = shared.loading_percent();
+            if let Some(percent) = percent.filter(|percent| Some(*percent) != percent_told) {
+                let records = shared.progress().record_count();
+                tracing::info!("opening the store: {percent} %, {records} records");
+                percent_told = Some(percent);
             }
         }
     }

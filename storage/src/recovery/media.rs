@@ -15,8 +15,6 @@ use crate::units::{DeviceNumber, SegmentNumber};
 
 /// Bytes of one read or write of a longer range: four of the longest records.
 pub(super) const STEP_BYTES: u32 = 256 << 10;
-/// How often progress is logged.
-const LOGGED_PERCENT: u64 = 10;
 
 /// The devices of a store, in its order.
 pub(super) struct Media<'a> {
@@ -165,12 +163,7 @@ impl<'a> Media<'a> {
 
     /// `done` of `all` summaries were seen to.
     pub(super) fn note_summaries(&self, done: usize, all: usize) {
-        let percent = (done * 100 / all.max(1)) as u64;
-        let before = self.progress.set_percent(percent);
-        if percent / LOGGED_PERCENT > before / LOGGED_PERCENT {
-            let record_count = self.progress.record_count();
-            tracing::info!(percent, record_count, "loading");
-        }
+        self.progress.set_percent((done * 100 / all.max(1)) as u64);
     }
 
     /// That many records were seen to.

@@ -1,4 +1,5 @@
-//! How far an opening is, for whoever watches it. Owns the numbers; must never be waited on.
+//! How far an opening is, for whoever watches it and tells of it. Owns the numbers; must never be
+//! waited on, nor log them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -46,8 +47,8 @@ impl Progress {
         self.record_count.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// So much of the summaries is loaded: what was told before.
-    pub(super) fn set_percent(&self, percent: u64) -> u64 {
-        self.percent.swap(percent, Ordering::Relaxed)
+    /// So much of the summaries is loaded.
+    pub(super) fn set_percent(&self, percent: u64) {
+        self.percent.store(percent, Ordering::Relaxed);
     }
 }
