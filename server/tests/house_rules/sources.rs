@@ -36,10 +36,11 @@ const MARKS_BANNED: [&str; 4] = [
 
 /// Leaf modules that may hold `unsafe`, and how many uses each may have. A new use raises its
 /// number here, so that a reviewer sees it; a module that is not a leaf does not get in.
-const UNSAFE_USES_MAX: [(&str, usize); 5] = [
+const UNSAFE_USES_MAX: [(&str, usize); 6] = [
     ("index/src/memory.rs", 16),
     ("storage/src/device/memory.rs", 20),
     ("storage/src/device/words_loom.rs", 1),
+    ("storage/src/device/words_plain.rs", 3),
     ("storage/src/device/uring/ring.rs", 2),
     ("storage/src/device/uring/statx.rs", 2),
 ];

@@ -7,8 +7,11 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, feature = "plain-words")))]
 use std::sync::atomic::AtomicU64;
+
+#[cfg(all(not(loom), feature = "plain-words"))]
+pub(super) use super::words_plain::Word;
 
 /// Every buffer starts on such a boundary, in bytes: the largest block a device may have, and a
 /// page, so that a transfer touches no more pages than it must.
@@ -109,8 +112,9 @@ impl Memory {
     }
 }
 
-/// What threads use side by side. Under loom, `words_loom.rs` has both.
-#[cfg(not(loom))]
+/// What threads use side by side. Under loom, `words_loom.rs` has it and the memory; under
+/// ThreadSanitizer, `words_plain.rs`.
+#[cfg(not(any(loom, feature = "plain-words")))]
 pub(super) type Word = AtomicU64;
 
 /// Memory that threads use side by side, a word at a time, so that even a broken promise among them

@@ -24,6 +24,8 @@ pub mod sim;
 pub mod uring;
 #[cfg(loom)]
 mod words_loom;
+#[cfg(all(not(loom), feature = "plain-words"))]
+mod words_plain;
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -187,8 +187,11 @@ impl BufferSlice {
         self.buffer.copy(self.range.clone())
     }
 
-    /// Where its bytes lie.
+    /// Where its bytes lie, for a device to read them.
     pub fn start(&self) -> NonNull<u8> {
+        // What the device does nobody sees, so it is done here as well.
+        #[cfg(feature = "plain-words")]
+        drop(self.copy());
         self.buffer.memory.address(self.range.start)
     }
 }
