@@ -7,14 +7,15 @@ use cellar_server::config::{
 };
 use toml::de::DeValue;
 
-use crate::Target;
 use crate::input::Input;
+use crate::{MUTATIONS, Target};
 
 /// A file's text.
 pub(crate) const FILE: Target = Target {
     name: "config_file",
     seeds: file_seeds,
     run: run_file,
+    mutations: MUTATIONS,
 };
 
 /// An option's number, and a text for it.
@@ -22,6 +23,7 @@ pub(crate) const SET: Target = Target {
     name: "config_set",
     seeds: set_seeds,
     run: run_set,
+    mutations: MUTATIONS,
 };
 
 fn file_seeds() -> Vec<Vec<u8>> {

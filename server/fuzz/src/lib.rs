@@ -8,13 +8,16 @@
 //!
 //! A target panics when a promise is broken; the decoders themselves must not panic at all, since
 //! a panic ends the server. Where bytes are protected by a checksum the target makes it right, so
-//! that what lies behind it is reached. Owns targets and their seeds; must never be needed to run
-//! the server.
+//! that what lies behind it is reached. One target is no decoder but what leans on all of them: the
+//! start of a store, and its check, over devices whose structures the input has changed. Owns
+//! targets and their seeds; must never be needed to run the server.
 
 mod config;
+mod image;
 mod input;
 mod payload;
 mod record;
+mod remains;
 mod request;
 mod segment;
 mod superblock;
@@ -28,18 +31,25 @@ pub struct Target {
     pub seeds: fn() -> Vec<Vec<u8>>,
     /// Decodes the input and checks what must hold; panics if something does not.
     pub run: fn(&[u8]),
+    /// Mutations that the test command tries: some seconds of them.
+    pub mutations: u64,
 }
+
+/// Mutations of a target whose inputs take microseconds.
+const MUTATIONS: u64 = 4_000;
 
 /// All of them.
 pub const TARGETS: &[Target] = &[
     request::STREAM,
     request::INLINE,
     record::RECORD,
+    remains::REMAINS,
     segment::HEADER,
     segment::FOOTER,
     segment::SUMMARY,
     superblock::SUPERBLOCK,
     payload::PAYLOAD,
+    image::IMAGE,
     config::FILE,
     config::SET,
     text::GLOB,

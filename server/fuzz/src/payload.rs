@@ -5,13 +5,14 @@ use std::fmt::Debug;
 use cellar_storage::format::{BatchHeader, DatabaseMap, FormatError, Identity, PageKey, RootValue};
 use cellar_storage::units::CollectionId;
 
-use crate::Target;
+use crate::{MUTATIONS, Target};
 
 /// Bytes that may be any of them.
 pub(crate) const PAYLOAD: Target = Target {
     name: "payload",
     seeds,
     run,
+    mutations: MUTATIONS,
 };
 
 fn seeds() -> Vec<Vec<u8>> {

@@ -2,18 +2,20 @@
 
 use cellar_storage::Lsn;
 use cellar_storage::format::{
-    GenerationSeed, HEAD_BYTES_MAX, Kind, Record, RecordDraft, RecordHead, pad_head, reseal,
+    GenerationSeed, HEAD_BYTES_MAX, Kind, Record, RecordDraft, RecordHead, RecordSeed, pad_head,
+    reseal,
 };
 use cellar_storage::units::DatabaseId;
 
-use crate::Target;
 use crate::input::Input;
+use crate::{MUTATIONS, Target};
 
 /// A record at a place of a segment.
 pub(crate) const RECORD: Target = Target {
     name: "record",
     seeds,
     run,
+    mutations: MUTATIONS,
 };
 
 /// The places that records are made for, in bytes from the segment's start.
@@ -27,11 +29,16 @@ const KEY_BYTES_AT: usize = 20;
 const FLAGS_AT: usize = 23;
 const EXTENDED: u8 = 1;
 
+/// The place's seed.
+pub(crate) fn place() -> RecordSeed {
+    seed().at(PLACE)
+}
+
 fn seed() -> GenerationSeed {
     GenerationSeed::restore(0x1234_5678)
 }
 
-fn seeds() -> Vec<Vec<u8>> {
+pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let drafts = [
         RecordDraft::new(Kind::Put, b"key", b"value"),
         RecordDraft::new(Kind::Put, b"", b"").expiry(Some(1_700_000_000_000)),
@@ -67,7 +74,7 @@ fn run(bytes: &[u8]) {
 }
 
 /// Makes both checksums right, as far as there are bytes for them.
-fn seal(bytes: &mut [u8]) {
+pub(crate) fn seal(bytes: &mut [u8]) {
     if bytes.len() < HEAD_BYTES {
         return;
     }

@@ -3,14 +3,15 @@
 use bytes::{Bytes, BytesMut};
 use cellar_server::resp::{Args, Parsed, ProtocolError, RequestLimits, RequestParser};
 
-use crate::Target;
 use crate::input::Input;
+use crate::{MUTATIONS, Target};
 
 /// A stream of requests that arrives in pieces.
 pub(crate) const STREAM: Target = Target {
     name: "stream",
     seeds: stream_seeds,
     run: run_stream,
+    mutations: MUTATIONS,
 };
 
 /// One line.
@@ -18,6 +19,7 @@ pub(crate) const INLINE: Target = Target {
     name: "inline",
     seeds: inline_seeds,
     run: run_inline,
+    mutations: MUTATIONS,
 };
 
 /// Bytes of an argument at most: the least that the configuration allows, so that inputs reach it.

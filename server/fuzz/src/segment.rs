@@ -7,14 +7,15 @@ use cellar_storage::format::{
 };
 use cellar_storage::units::{CollectionId, DatabaseId, DeviceNumber, Generation, SegmentNumber};
 
-use crate::Target;
 use crate::input::Input;
+use crate::{MUTATIONS, Target};
 
 /// A segment's first block.
 pub(crate) const HEADER: Target = Target {
     name: "segment_header",
     seeds: header_seeds,
     run: run_header,
+    mutations: MUTATIONS,
 };
 
 /// A segment's last block.
@@ -22,6 +23,7 @@ pub(crate) const FOOTER: Target = Target {
     name: "footer",
     seeds: footer_seeds,
     run: run_footer,
+    mutations: MUTATIONS,
 };
 
 /// The entries before it.
@@ -29,6 +31,7 @@ pub(crate) const SUMMARY: Target = Target {
     name: "summary",
     seeds: summary_seeds,
     run: run_summary,
+    mutations: MUTATIONS,
 };
 
 const STORE: StoreId = StoreId::new([7; 16]);
@@ -171,12 +174,15 @@ fn summary_seeds() -> Vec<Vec<u8>> {
         EntryDetail::Batch,
         EntryDetail::Map,
     ];
+    // The last record's entry comes first.
+    let mut offset = BODY_END;
     let entries = details.map(|detail| {
+        offset -= 128;
         let entry = SummaryEntry {
             identity: Identity::new([3; 12]),
             database: DatabaseId::new(1),
             lsn: Lsn::new(640),
-            offset: 4096 + 64,
+            offset,
             bytes: 128,
             detail,
         };

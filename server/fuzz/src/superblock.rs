@@ -6,15 +6,16 @@ use cellar_storage::format::{
 };
 use cellar_storage::units::DeviceNumber;
 
-use crate::Target;
 use crate::input::Input;
 use crate::segment::{fields, sealed};
+use crate::{MUTATIONS, Target};
 
 /// The two copies of a device.
 pub(crate) const SUPERBLOCK: Target = Target {
     name: "superblock",
     seeds,
     run,
+    mutations: MUTATIONS,
 };
 
 fn superblock() -> Superblock {

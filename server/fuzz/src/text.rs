@@ -2,14 +2,15 @@
 
 use cellar_server::keyspace::is_match;
 
-use crate::Target;
 use crate::input::Input;
+use crate::{MUTATIONS, Target};
 
 /// A glob pattern and a text.
 pub(crate) const GLOB: Target = Target {
     name: "glob",
     seeds,
     run,
+    mutations: MUTATIONS,
 };
 
 fn seeds() -> Vec<Vec<u8>> {

@@ -8,8 +8,6 @@ use std::path::Path;
 
 use cellar_fuzz::{TARGETS, Target};
 
-/// Mutations of each target: the tests of this file end within seconds.
-const MUTATIONS: u64 = 4_000;
 /// Edits of one mutation at most.
 const EDITS_MAX: u64 = 6;
 /// Bytes that decoders tend to compare with.
@@ -84,7 +82,7 @@ fn seeds_finds_and_their_mutations_keep_every_promise() {
             (target.run)(input);
         }
         let mut random = Random(seed);
-        for number in 0..MUTATIONS {
+        for number in 0..target.mutations {
             let mut bytes = inputs[random.below(inputs.len())].clone();
             for _ in 0..=random.next() % EDITS_MAX {
                 let other = random.below(inputs.len());

@@ -203,6 +203,9 @@ impl Superblock {
         if self.segment_bytes == 0 || !self.segment_bytes.is_multiple_of(BLOCK_BYTES_MAX) {
             return malformed(SEGMENT_BYTES);
         }
+        if self.segment_count == 0 {
+            return malformed(SEGMENT_COUNT);
+        }
         if usize::from(self.device.get()) >= self.devices.len() {
             return malformed(DEVICE);
         }

@@ -484,6 +484,7 @@ fn a_superblock_that_leads_nowhere_is_refused() {
         |superblock| superblock.device = DeviceNumber::new(2),
         "device",
     );
+    check(|superblock| superblock.segment_count = 0, "segment_count");
     check(|superblock| superblock.epoch = EPOCH_MAX + 1, "epoch");
     check(
         |superblock| superblock.sequence = SEQUENCE_MAX + 1,
