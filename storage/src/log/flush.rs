@@ -12,8 +12,8 @@ use crate::log::{BODY_START, Log, Reserved};
 use crate::sync::{Ordering, yield_now};
 use crate::units::{Lsn, SegmentNumber};
 
-/// Full units go out at once, without waiting for a timer.
-pub(crate) const FLUSH_UNIT_BYTES: u32 = 256 * 1024;
+/// Full units go out at once, without waiting for a timer. Under loom one is a block.
+pub(crate) const FLUSH_UNIT_BYTES: u32 = if cfg!(loom) { 512 } else { 256 * 1024 };
 /// The largest single write: several of them overlap on the device.
 const WRITE_BYTES_MAX: u32 = 1024 * 1024;
 /// Segments opened beforehand: one, so that write buffers are not held by segments in waiting.

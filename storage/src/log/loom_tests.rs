@@ -12,7 +12,8 @@ use cellar_index::sync::{PREEMPTIONS_MAX, model};
 use loom::sync::Arc;
 use loom::thread;
 
-use super::{Image, Log, LogShape, RoundStep};
+use super::flush::FLUSH_UNIT_BYTES;
+use super::{Image, Log, LogShape, RoundStep, WriteJob};
 use crate::device::SharedBuffer;
 use crate::device::memory::HEAP;
 use crate::format::record::HEAD_BYTES;
@@ -110,31 +111,55 @@ impl World {
     }
 
     /// What a worker does for who wants durability: `Worker::request_durable`, with writes and
-    /// flushes that end at once.
+    /// flushes that end at once. Where others' writes are missing, they end the round.
     fn make_durable(&self, worker: usize, lsn: Lsn) {
-        let mut has_round = self.log.want_durable(lsn);
-        while has_round {
-            let writes = self.log.take_all(worker);
-            self.log.aim_round(&writes);
-            for job in &writes.jobs {
-                if let Some(count) = job.seals {
-                    self.log.write_footer(job, count);
-                }
-                let (from, to) = (job.offset as usize, (job.offset + job.bytes) as usize);
-                let bytes = self.log.image(job.image).buffer().copy(from..to);
-                let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
-                let segment = device.entry(job.segment).or_default();
-                segment.resize(segment.len().max(to), 0);
-                segment[from..to].copy_from_slice(&bytes);
-                drop(device);
-                self.log.write_done(job.id);
-            }
-            let step = match self.log.advance_round(1) {
-                RoundStep::FlushDevices => self.log.flush_done(),
-                other => other,
-            };
-            has_round = step == RoundStep::Ended { again: true } && self.log.begin_round();
+        if self.log.want_durable(lsn) {
+            self.run_round(worker);
         }
+    }
+
+    fn run_round(&self, worker: usize) {
+        let writes = self.log.take_all(worker);
+        self.log.aim_round(&writes);
+        writes.jobs.iter().for_each(|job| self.write_out(job));
+        self.follow_round(worker);
+    }
+
+    fn follow_round(&self, worker: usize) {
+        let step = match self.log.advance_round(1) {
+            RoundStep::FlushDevices => self.log.flush_done(),
+            other => other,
+        };
+        if step == (RoundStep::Ended { again: true }) && self.log.begin_round() {
+            self.run_round(worker);
+        }
+    }
+
+    /// What a worker does with the flush units that are full: `Worker::submit_full_units`.
+    fn submit_full_units(&self, worker: usize) {
+        for job in self.log.take_full_units() {
+            self.write_out(&job);
+            self.follow_round(worker);
+        }
+    }
+
+    fn write_out(&self, job: &WriteJob) {
+        let blocks = [job.offset, job.bytes];
+        assert!(
+            blocks.iter().all(|bytes| bytes.is_multiple_of(BLOCK_BYTES)),
+            "a write covers whole blocks"
+        );
+        if let Some(count) = job.seals {
+            self.log.write_footer(job, count);
+        }
+        let (from, to) = (job.offset as usize, (job.offset + job.bytes) as usize);
+        let bytes = self.log.image(job.image).buffer().copy(from..to);
+        let mut device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
+        let segment = device.entry(job.segment).or_default();
+        segment.resize(segment.len().max(to), 0);
+        segment[from..to].copy_from_slice(&bytes);
+        drop(device);
+        self.log.write_done(job.id);
     }
 
     /// Every byte of the log from its start to the durable LSN is on the device, as records that
@@ -244,6 +269,75 @@ fn no_request_for_durability_is_lost() {
             world.log.durable_lsn() >= end.max(other_end),
             "a request was lost"
         );
+        world.check_device();
+    });
+}
+
+/// Two writers fill a flush unit between them: whoever comes second to look takes it, whole, and
+/// nobody takes it before both have published.
+#[test]
+fn a_flush_unit_goes_out_once_all_of_it_is_published() {
+    model(PREEMPTIONS_MAX, || {
+        let world = World::new(2);
+        let writer = thread::spawn({
+            let world = Arc::clone(&world);
+            move || {
+                world.write(0, FLUSH_UNIT_BYTES / 2).expect("room");
+                world.submit_full_units(0);
+            }
+        });
+        world.write(1, FLUSH_UNIT_BYTES / 2).expect("room");
+        world.submit_full_units(1);
+        writer.join().expect("no panic");
+        let end = START.plus(u64::from(FLUSH_UNIT_BYTES));
+        assert_eq!(world.log.flush.lock().written(), end, "it was left behind");
+        world.make_durable(1, end);
+        world.check_device();
+    });
+}
+
+/// A full unit is taken beside a round that wants all there is: each byte is written once, and the
+/// round ends when the last write has.
+#[test]
+fn a_flush_unit_and_a_round_share_the_log_without_a_gap() {
+    model(PREEMPTIONS_MAX, || {
+        let world = World::new(2);
+        let writer = thread::spawn({
+            let world = Arc::clone(&world);
+            move || {
+                world.write(0, FLUSH_UNIT_BYTES).expect("room");
+                world.submit_full_units(0);
+            }
+        });
+        let end = world.write(1, RECORD_BYTES).expect("room");
+        world.make_durable(1, end);
+        writer.join().expect("no panic");
+        assert!(world.log.durable_lsn() >= end, "the round did not end");
+        world.make_durable(1, world.log.tail());
+        world.check_device();
+        assert_eq!(world.log.durable_lsn(), world.log.tail());
+    });
+}
+
+/// A full unit is looked for while another writer seals the segment and opens the next one.
+#[test]
+fn a_flush_unit_and_the_end_of_its_segment_go_out_in_order() {
+    model(PREEMPTIONS_MAX, || {
+        let world = World::new(2);
+        world.write(1, LONG_RECORD_BYTES).expect("an empty segment");
+        let writer = thread::spawn({
+            let world = Arc::clone(&world);
+            move || {
+                // There is no room for it behind the long one.
+                let end = world.write_or_wait(0, FLUSH_UNIT_BYTES);
+                world.submit_full_units(0);
+                end
+            }
+        });
+        world.submit_full_units(1);
+        let end = writer.join().expect("no panic");
+        world.make_durable(1, end);
+        assert!(world.log.durable_lsn() >= end);
         world.check_device();
     });
 }
