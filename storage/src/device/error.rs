@@ -110,6 +110,29 @@ impl DeviceError {
     }
 }
 
+impl DeviceError {
+    /// Whether what was read is lost where it lies, as a sector that has worn out is, while the
+    /// device goes on: the blocks next to it may well be read.
+    pub fn is_of_medium(&self) -> bool {
+        match self {
+            // Linux tells such a sector by the second one, and file systems and older drivers by
+            // the first; the others are sums that the drive or the file system keeps.
+            Self::Io {
+                operation, errno, ..
+            } => {
+                *operation == Operation::Read
+                    && matches!(
+                        *errno,
+                        libc::EIO | libc::ENODATA | libc::EILSEQ | libc::EBADMSG
+                    )
+            }
+            Self::NoSpace { .. } | Self::TimedOut { .. } | Self::Refused { .. } | Self::Closed => {
+                false
+            }
+        }
+    }
+}
+
 /// Why an operation never reached the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refusal {

@@ -2,6 +2,7 @@
 //! Owns the count of what was read, and the list of what was found damaged; must never know what
 //! bytes mean.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,6 +16,10 @@ use crate::units::{DeviceNumber, SegmentNumber};
 
 /// Bytes of one read or write of a longer range: four of the longest records.
 pub(super) const STEP_BYTES: u32 = 256 << 10;
+
+/// Structures that a start finds unreadable at most: drives lose a few sectors. Where more are
+/// gone, a drive fails or the way to it, and nothing is decided by what it does not show.
+const UNREADABLE_MAX: u32 = 64;
 
 /// The devices of a store, in its order.
 pub(super) struct Media<'a> {
@@ -30,6 +35,8 @@ pub(super) struct Media<'a> {
     /// When recovery began, in seconds of the calendar.
     pub(super) now_s: u32,
     progress: &'a Progress,
+    /// Structures that could not be read.
+    unreadable: Cell<u32>,
     pub(super) damage: DamageLog,
 }
 
@@ -57,6 +64,7 @@ impl<'a> Media<'a> {
             was_clean: members.was_clean(),
             now_s: request.now_s,
             progress: request.progress,
+            unreadable: Cell::new(0),
             damage: DamageLog::new(request.listed_max),
         }
     }
@@ -94,6 +102,23 @@ impl<'a> Media<'a> {
         Around {
             read: self.read(segment, start, bytes),
             range: skip..skip + (end - offset) as usize,
+        }
+    }
+
+    /// What was read of a structure; none where the device has lost it, which is damage like any
+    /// other. Fails where the device does, or has lost too many.
+    pub(super) fn or_lost<T>(
+        &self,
+        read: Result<T, DeviceError>,
+    ) -> Result<Option<T>, DeviceError> {
+        match read {
+            Ok(content) => Ok(Some(content)),
+            Err(error) if error.is_of_medium() && self.unreadable.get() < UNREADABLE_MAX => {
+                self.unreadable.set(self.unreadable.get() + 1);
+                tracing::error!(%error, "the start goes on without what lies there");
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 

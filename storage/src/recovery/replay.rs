@@ -113,10 +113,10 @@ impl<'a> Summary<'a> {
         cuts: Cuts,
     ) -> Result<Vec<SummaryEntry>, OpenError> {
         let bytes = match self.read {
-            Some(read) => read.bytes().await?,
-            None => Bytes::new(),
+            Some(read) => media.or_lost(read.bytes().await)?,
+            None => Some(Bytes::new()),
         };
-        if let Some(entries) = decode(self.life, &bytes) {
+        if let Some(entries) = bytes.and_then(|bytes| decode(self.life, &bytes)) {
             return Ok(entries);
         }
         let (life, void) = (self.life, cuts.of(&self.life.header));

@@ -172,7 +172,10 @@ async fn read(
         });
     }
     let area = channel.buffer(RESERVED_BYTES as usize);
-    let area: IoBuffer = channel.read(0, area).await?;
+    let area: IoBuffer = match channel.read(0, area).await {
+        Err(error) if error.is_of_medium() => read_copies(channel, error).await?,
+        read => read?,
+    };
     let copy = |at: u64| &area[at as usize..at as usize + SUPERBLOCK_BYTES];
     let reason = match Superblock::choose(SUPERBLOCK_OFFSETS.map(copy)) {
         Ok(superblock) => {
@@ -201,6 +204,33 @@ async fn read(
         device: name(device),
         reason,
     })
+}
+
+/// The reserved area of a device of which not all can be read: its copies, or zeros where one is
+/// lost. Fails with `error` where no copy is good: then the area must not pass for a blank one.
+async fn read_copies(
+    channel: &Rc<dyn Channel>,
+    error: DeviceError,
+) -> Result<IoBuffer, DeviceError> {
+    let mut area = channel.buffer(RESERVED_BYTES as usize);
+    area.fill(0);
+    let mut has_good = false;
+    for offset in SUPERBLOCK_OFFSETS {
+        let read = channel.read(offset, channel.buffer(SUPERBLOCK_BYTES)).await;
+        if let Err(error) = &read
+            && !error.is_of_medium()
+        {
+            return Err(error.clone());
+        }
+        let Ok(copy) = read else { continue };
+        has_good |= Superblock::decode(&copy).is_ok();
+        area[offset as usize..][..SUPERBLOCK_BYTES].copy_from_slice(&copy);
+    }
+    if !has_good {
+        return Err(error);
+    }
+    tracing::error!(%error, "the start goes on with the copies of the superblock that are left");
+    Ok(area)
 }
 
 /// All devices belong to one store, each once, and none is of another time.

@@ -162,8 +162,10 @@ pub(super) async fn survey(media: &Media<'_>, ruling: &Superblock) -> Result<Sur
         let Some(look) = pending.pop_front() else {
             break;
         };
-        let (header, footer) = (look.header.await?, look.footer.await?);
-        headless.extend(survey.enter(media, ruling, look.segment, [&header, &footer])?);
+        let header = media.or_lost(look.header.await)?;
+        let footer = media.or_lost(look.footer.await)?;
+        let found = [header.as_deref(), footer.as_deref()];
+        headless.extend(survey.enter(media, ruling, look.segment, found)?);
     }
     for segment in &headless {
         headless::judge(media, ruling, &mut survey, segment).await?;
@@ -236,26 +238,33 @@ impl Survey {
         ends.max().unwrap_or(Lsn::ZERO)
     }
 
-    /// Judges one segment by the bytes of its header and footer. What it gives has lost its header.
+    /// Judges one segment by the bytes of its header and footer, where they can be read. What it
+    /// gives has lost its header.
     fn enter(
         &mut self,
         media: &Media<'_>,
         ruling: &Superblock,
         segment: SegmentNumber,
-        [header_bytes, footer_bytes]: [&[u8]; 2],
+        [header_bytes, footer_bytes]: [Option<&[u8]>; 2],
     ) -> Result<Option<Headless>, OpenError> {
-        let decoded = Footer::decode(footer_bytes, ruling.store, media.segment_bytes);
-        let is_footer_lost = decoded.is_err() && is_damaged_footer(footer_bytes, ruling.store);
-        let footer = decoded
-            .ok()
-            .filter(|footer| footer.generation.segment == segment);
-        let header = match SegmentHeader::decode(header_bytes, ruling.store) {
+        let store = ruling.store;
+        let decode = |bytes| Footer::decode(bytes, store, media.segment_bytes).ok();
+        let footer = footer_bytes.and_then(decode);
+        let is_footer_lost =
+            footer.is_none() && footer_bytes.is_none_or(|bytes| is_damaged_footer(bytes, store));
+        let footer = footer.filter(|footer| footer.generation.segment == segment);
+        // What cannot be read may well be a header of this store.
+        let decoded = header_bytes.map_or(Err((false, true)), |bytes| {
+            SegmentHeader::decode(bytes, store)
+                .map_err(|error| (error == FormatError::Blank, is_damaged_header(bytes, store)))
+        });
+        let header = match decoded {
             Ok(header) => header,
-            Err(error) => {
+            Err((is_blank, is_own)) => {
                 return Ok(Some(Headless {
                     segment,
-                    is_blank: error == FormatError::Blank,
-                    is_own: is_damaged_header(header_bytes, ruling.store),
+                    is_blank,
+                    is_own,
                     footer,
                 }));
             }

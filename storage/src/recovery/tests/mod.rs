@@ -8,5 +8,6 @@ mod extension;
 mod foreign;
 mod model;
 mod replay;
+mod unreadable;
 
 use builder::Bench;
