@@ -6,7 +6,7 @@
 use quick_cache::sync::Cache;
 use quick_cache::{DefaultHashBuilder, Weighter};
 
-use crate::read::StoredRecord;
+use crate::read::{CompactRecord, StoredRecord, compact_weight};
 use crate::units::{Location, Lsn};
 
 /// A place in one life of its segment.
@@ -19,15 +19,15 @@ pub(crate) struct CacheKey {
 #[derive(Clone)]
 struct ByBytes;
 
-impl Weighter<CacheKey, StoredRecord> for ByBytes {
-    fn weight(&self, _: &CacheKey, record: &StoredRecord) -> u64 {
-        record.weight()
+impl Weighter<CacheKey, CompactRecord> for ByBytes {
+    fn weight(&self, _: &CacheKey, record: &CompactRecord) -> u64 {
+        compact_weight(record.len())
     }
 }
 
 /// The records that are kept in DRAM.
 pub(crate) struct ValueCache {
-    cache: Cache<CacheKey, StoredRecord, ByBytes, DefaultHashBuilder>,
+    cache: Cache<CacheKey, CompactRecord, ByBytes, DefaultHashBuilder>,
 }
 
 /// For the cache's first sizing: values of the size that the store is made for.
@@ -43,7 +43,7 @@ impl ValueCache {
     }
 
     pub(crate) fn get(&self, key: CacheKey) -> Option<StoredRecord> {
-        self.cache.get(&key)
+        self.cache.get(&key).map(StoredRecord::of_compact)
     }
 
     /// Keeps a copy of the record in memory of its own, if the policy wants it.

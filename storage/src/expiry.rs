@@ -3,7 +3,30 @@
 //! Entries hold the deadline in whole seconds, rounded up. So an entry tells for certain except in
 //! the deadline's own second, in which the record's milliseconds decide.
 
+use std::cell::OnceCell;
+
 use cellar_index::Entry;
+
+use crate::clock::Clock;
+
+/// The moment at which deadlines are judged: the calendar is asked once, and only if there are any.
+pub(crate) struct Moment<'a> {
+    clock: &'a dyn Clock,
+    unix_ms: OnceCell<u64>,
+}
+
+impl<'a> Moment<'a> {
+    pub(crate) fn now(clock: &'a dyn Clock) -> Self {
+        Self {
+            clock,
+            unix_ms: OnceCell::new(),
+        }
+    }
+
+    pub(crate) fn unix_ms(&self) -> u64 {
+        *self.unix_ms.get_or_init(|| self.clock.unix_ms())
+    }
+}
 
 /// What an entry says of its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +48,14 @@ pub(crate) fn entry_seconds(expiry_ms: Option<u64>) -> u32 {
     })
 }
 
-/// What the entry says at `now_ms`.
-pub(crate) fn deadline(entry: &Entry, now_ms: u64) -> Deadline {
+/// What the entry says at this moment.
+pub(crate) fn deadline(entry: &Entry, now: &Moment<'_>) -> Deadline {
     let seconds = u64::from(entry.expiry_s);
-    if seconds == 0 || now_ms <= (seconds - 1) * 1000 {
+    if seconds == 0 {
+        return Deadline::Ahead;
+    }
+    let now_ms = now.unix_ms();
+    if now_ms <= (seconds - 1) * 1000 {
         Deadline::Ahead
     } else if now_ms >= seconds * 1000 && entry.expiry_s != u32::MAX {
         Deadline::Passed
@@ -40,6 +67,7 @@ pub(crate) fn deadline(entry: &Entry, now_ms: u64) -> Deadline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::SimClock;
 
     fn at(expiry_ms: Option<u64>, now_ms: u64) -> Deadline {
         let entry = Entry {
@@ -50,7 +78,7 @@ mod tests {
             referenced: false,
             expiry_s: entry_seconds(expiry_ms),
         };
-        deadline(&entry, now_ms)
+        deadline(&entry, &Moment::now(&SimClock::new(now_ms)))
     }
 
     #[test]

@@ -12,59 +12,58 @@ use crate::read::StoredRecord;
 pub use crate::format::{Encoding, ValueType};
 
 /// What one key held at the moment it was looked up. Later writes do not change it.
-pub struct Snapshot {
-    value_type: ValueType,
-    encoding: Encoding,
-    expiry_ms: Option<u64>,
-    body: Body,
-}
+pub struct Snapshot(Body);
 
 enum Body {
-    Inline(Bytes),
-    Paged(PagedValue),
+    /// The key's record holds the value.
+    Inline(StoredRecord),
+    /// The key's record is the root of these pages.
+    Paged {
+        root: StoredRecord,
+        pages: PagedValue,
+    },
 }
 
 impl Snapshot {
     /// The value of a key's record that holds it whole.
-    pub(crate) fn inline_of(record: &StoredRecord) -> Self {
-        Self {
-            value_type: record.value_type(),
-            encoding: record.encoding(),
-            expiry_ms: record.expiry_ms(),
-            body: Body::Inline(record.value()),
-        }
+    pub(crate) fn inline_of(record: StoredRecord) -> Self {
+        Self(Body::Inline(record))
     }
 
     /// The value whose pages a root record names.
-    pub(crate) fn paged(record: &StoredRecord, pages: PagedValue) -> Self {
-        Self {
-            value_type: record.value_type(),
-            encoding: Encoding::Raw,
-            expiry_ms: record.expiry_ms(),
-            body: Body::Paged(pages),
+    pub(crate) fn paged(root: StoredRecord, pages: PagedValue) -> Self {
+        Self(Body::Paged { root, pages })
+    }
+
+    fn record(&self) -> &StoredRecord {
+        match &self.0 {
+            Body::Inline(record) | Body::Paged { root: record, .. } => record,
         }
     }
 
     /// What kind of value it is.
     pub fn value_type(&self) -> ValueType {
-        self.value_type
+        self.record().value_type()
     }
 
     /// How it is held.
     pub fn encoding(&self) -> Encoding {
-        self.encoding
+        match &self.0 {
+            Body::Inline(record) => record.encoding(),
+            Body::Paged { .. } => Encoding::Raw,
+        }
     }
 
     /// When the key expires, in milliseconds since the Unix epoch.
     pub fn expiry_ms(&self) -> Option<u64> {
-        self.expiry_ms
+        self.record().expiry_ms()
     }
 
     /// The whole value's length in bytes.
     pub fn len(&self) -> u64 {
-        match &self.body {
-            Body::Inline(bytes) => bytes.len() as u64,
-            Body::Paged(pages) => pages.len(),
+        match &self.0 {
+            Body::Inline(record) => record.value().len() as u64,
+            Body::Paged { pages, .. } => pages.len(),
         }
     }
 
@@ -74,23 +73,33 @@ impl Snapshot {
     }
 
     /// The whole value, where it is in memory: all values of up to 32 KiB are.
-    pub fn inline(&self) -> Option<&Bytes> {
-        match &self.body {
-            Body::Inline(bytes) => Some(bytes),
-            Body::Paged(_) => None,
+    pub fn inline(&self) -> Option<&[u8]> {
+        match &self.0 {
+            Body::Inline(record) => Some(record.value()),
+            Body::Paged { .. } => None,
+        }
+    }
+
+    /// A range of a value that is in memory, clipped to the value, without a copy of it.
+    pub fn share(&self, range: Range<u64>) -> Option<Bytes> {
+        match &self.0 {
+            Body::Inline(record) => {
+                let len = record.value().len();
+                let index = |at: u64| usize::try_from(at).map_or(len, |at| at.min(len));
+                let end = index(range.end);
+                Some(record.share(index(range.start).min(end)..end))
+            }
+            Body::Paged { .. } => None,
         }
     }
 
     /// Reads a range, clipped to the value, of the size that the caller wants in memory.
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
         let end = range.end.min(self.len());
-        let start = range.start.min(end);
-        match &self.body {
-            Body::Inline(bytes) => {
-                let index = |at: u64| usize::try_from(at).expect("within an inline value");
-                Ok(bytes.slice(index(start)..index(end)))
-            }
-            Body::Paged(pages) => pages.read(start..end).await,
+        let range = range.start.min(end)..end;
+        match &self.0 {
+            Body::Inline(_) => Ok(self.share(range).expect("it is in memory")),
+            Body::Paged { pages, .. } => pages.read(range).await,
         }
     }
 
@@ -98,17 +107,17 @@ impl Snapshot {
     /// can be kept while a client takes its time. To be called before a large value is sent, and
     /// before the same command writes its key. Without effect on values in memory.
     pub async fn pin(&mut self, range: Range<u64>) -> Result<(), StoreError> {
-        match &mut self.body {
+        match &mut self.0 {
             Body::Inline(_) => Ok(()),
-            Body::Paged(pages) => pages.pin(range).await,
+            Body::Paged { pages, .. } => pages.pin(range).await,
         }
     }
 
     /// The root of a paged value.
     pub(crate) fn root(&self) -> Option<RootValue> {
-        match &self.body {
+        match &self.0 {
             Body::Inline(_) => None,
-            Body::Paged(pages) => Some(pages.root()),
+            Body::Paged { pages, .. } => Some(pages.root()),
         }
     }
 }

@@ -52,10 +52,5 @@ pub(super) async fn read_range(
     start: u64,
     end: u64,
 ) -> Result<Bytes, CommandError> {
-    let end = end.min(value.len());
-    let start = start.min(end);
-    match value.inline() {
-        Some(whole) => Ok(whole.slice(start as usize..end as usize)),
-        None => Ok(value.read(start..end).await?),
-    }
+    Ok(value.read(start..end).await?)
 }

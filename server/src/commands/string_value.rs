@@ -32,10 +32,7 @@ pub(super) fn expect_string(found: Option<Snapshot>) -> Result<Option<Snapshot>,
 
 /// The value's first `bytes_max` bytes, as one buffer.
 pub(super) async fn read_up_to(value: &Snapshot, bytes_max: u64) -> Result<Bytes, CommandError> {
-    match value.inline() {
-        Some(whole) => Ok(whole.slice(..whole.len().min(bytes_max as usize))),
-        None => Ok(value.read(0..bytes_max.min(value.len())).await?),
-    }
+    Ok(value.read(0..bytes_max).await?)
 }
 
 /// Refuses a string that would end beyond `proto-max-bulk-len`.

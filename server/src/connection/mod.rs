@@ -28,7 +28,7 @@ use cellar_storage::clock::Sleep;
 
 use crate::client::{BufferSizes, Client, ClientFlag, Event};
 use crate::command::Cx;
-use crate::resp::{Args, Parsed, RequestLimits, RequestParser};
+use crate::resp::{Args, KeysAhead, Parsed, RequestLimits, RequestParser};
 use crate::session::Session;
 use crate::stats::Metric;
 use crate::worker::Worker;
@@ -41,6 +41,9 @@ use replies::Replies;
 
 /// Commands of one turn at most.
 const TURN_COMMAND_COUNT_MAX: usize = 32;
+/// Requests of a pipeline whose index entries are fetched together: two cache lines each, of some
+/// five hundred that the first level holds.
+const AHEAD_COUNT_MAX: usize = 32;
 /// Bytes of requests and replies of one turn at most.
 const TURN_BYTES_MAX: usize = 64 * 1024;
 /// Microseconds after which a turn starts no further command.
@@ -100,6 +103,8 @@ pub struct Connection {
     poll_started_us: Option<u64>,
     /// Whether the client will send nothing more.
     is_input_closed: bool,
+    /// Requests in `input` whose index entries were asked for.
+    ahead_count: usize,
 }
 
 impl Connection {
@@ -126,6 +131,7 @@ impl Connection {
             unmeasured: Unmeasured::new(),
             poll_started_us: None,
             is_input_closed: false,
+            ahead_count: 0,
         }
     }
 
@@ -209,6 +215,7 @@ impl Connection {
             }
             let waiting = self.waiting_bytes();
             self.check_output_limit(waiting)?;
+            self.look_ahead();
             if self.is_poll_over()
                 || byte_count + waiting.saturating_sub(waited_before) >= TURN_BYTES_MAX
             {
@@ -223,6 +230,19 @@ impl Connection {
         } else {
             Turn::More
         })
+    }
+
+    /// Has the index entries at hand that the next requests of a pipeline will look up: their
+    /// memory is fetched at the same time and not one after the other. A request is behind us.
+    fn look_ahead(&mut self) {
+        self.ahead_count = self.ahead_count.saturating_sub(1);
+        if self.ahead_count > 0 || self.input.is_empty() {
+            return;
+        }
+        let keys = KeysAhead::new(&self.input).take(AHEAD_COUNT_MAX);
+        let asked_count = &mut self.ahead_count;
+        let keys = keys.inspect(|_| *asked_count += 1);
+        self.cx.store.prefetch(self.cx.db(), keys);
     }
 
     /// Whether no command may start before others have ended.

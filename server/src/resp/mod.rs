@@ -2,6 +2,7 @@
 //!
 //! Owns framing and its limits. Must never know a command.
 
+mod ahead;
 mod args;
 mod double;
 mod error;
@@ -9,6 +10,7 @@ mod inline;
 mod parser;
 mod reply;
 
+pub use ahead::KeysAhead;
 pub use args::Args;
 pub use double::format_double;
 pub use error::ProtocolError;

@@ -261,7 +261,7 @@ impl RequestParser {
 /// The number of a line such as `$12` that has arrived in full, and the bytes that the line takes:
 /// the usual case, in one look at each byte. Nothing for every other line, whatever is wrong or
 /// unusual about it.
-fn short_number(line: &[u8]) -> Option<(usize, usize)> {
+pub(super) fn short_number(line: &[u8]) -> Option<(usize, usize)> {
     let mut number = 0;
     for (index, byte) in line
         .iter()

@@ -149,8 +149,11 @@ impl ReplyBuf {
     pub fn snapshot_range(&mut self, snapshot: Snapshot, range: Range<u64>) {
         let end = range.end.min(snapshot.len());
         let range = range.start.min(end)..end;
-        if let Some(whole) = snapshot.inline() {
-            let bytes = whole.slice(range.start as usize..range.end as usize);
+        let is_small = range.end - range.start < SPLICE_BYTES_MIN as u64;
+        if let Some(whole) = snapshot.inline().filter(|_| is_small) {
+            return self.bulk(&whole[range.start as usize..range.end as usize]);
+        }
+        if let Some(bytes) = snapshot.share(range.clone()) {
             return self.bulk_bytes(bytes);
         }
         self.header(b'$', (range.end - range.start) as usize);

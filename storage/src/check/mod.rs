@@ -271,7 +271,7 @@ async fn is_broken(worker: &Rc<Worker>, root: Identity) -> Result<bool, StoreErr
         Ok(None) | Err(StoreError::Corrupt { .. }) => return Ok(false),
         Err(error) => return Err(error),
     };
-    let Ok(value) = RootValue::decode(record.value_slice()) else {
+    let Ok(value) = RootValue::decode(record.value()) else {
         return Ok(true);
     };
     let store = worker.store();

@@ -172,7 +172,7 @@ fn is_given_up(worker: &Rc<Worker>, identity: Identity, found: &Entry) -> bool {
     if !store.databases().is_handle_current(found.database) {
         return worker.forget_dead(identity, found);
     }
-    if deadline(found, store.clock().unix_ms()) != Deadline::Passed {
+    if deadline(found, &store.moment()) != Deadline::Passed {
         return false;
     }
     let database = store.databases().by_handle(found.database);

@@ -20,10 +20,11 @@ const CLASS_BYTES_MAX: usize = 1 << 20;
 /// All classes.
 const CLASS_COUNT: usize =
     FINE_CLASS_COUNT + (CLASS_BYTES_MAX / FINE_BYTES_MAX).trailing_zeros() as usize;
-/// One class keeps at most this many bytes: 512 reads in flight x 4 KiB.
-const KEPT_BYTES_PER_CLASS_MAX: usize = 2 << 20;
-/// One thread keeps at most this many bytes: a few busy classes.
-const KEPT_BYTES_MAX: usize = 8 << 20;
+/// One class keeps at most this many bytes: 2048 reads in flight x 4 KiB, as 64 clients have that
+/// send 32 requests at a time.
+const KEPT_BYTES_PER_CLASS_MAX: usize = 8 << 20;
+/// One thread keeps at most this many bytes: two busy classes.
+const KEPT_BYTES_MAX: usize = 16 << 20;
 
 /// The class of a buffer of `bytes`, and the bytes that its memory has; `None` above the largest.
 fn class_of(bytes: usize) -> Option<(usize, usize)> {
@@ -245,7 +246,8 @@ mod tests {
 
     #[test]
     fn the_free_list_is_bounded() {
-        let buffers: Vec<_> = (0..600).map(|_| IoBuffer::new(&HEAP, 4096)).collect();
+        let count = KEPT_BYTES_PER_CLASS_MAX / 4096 + 1;
+        let buffers: Vec<_> = (0..count).map(|_| IoBuffer::new(&HEAP, 4096)).collect();
         drop(buffers);
         assert_eq!(kept_bytes(), KEPT_BYTES_PER_CLASS_MAX);
         for bytes in [8192, 16384, 32768, 65536] {

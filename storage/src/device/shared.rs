@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use super::memory::MemorySource;
 #[cfg(not(loom))]
@@ -90,9 +90,11 @@ impl SharedBuffer {
 
     /// A copy of `range`. That range is published. Panics when out of range.
     pub fn copy(&self, range: Range<usize>) -> Bytes {
-        let mut bytes = BytesMut::zeroed(range.len());
-        self.read_at(range.start, &mut bytes);
-        bytes.freeze()
+        let start = range.start % WORD_BYTES;
+        let words = self.span(range.start, range.len()).words;
+        let load = |word: &Word| word.load(Ordering::Relaxed).to_ne_bytes();
+        let whole: Vec<_> = words.iter().map(load).collect();
+        Bytes::from(whole.into_flattened()).slice(start..start + range.len())
     }
 
     /// Fills `range` with zeros. The caller is that range's only user. Panics when out of range.

@@ -173,7 +173,7 @@ fn forget_use(store: &Store, passed: &Candidate, order: Order) {
 fn go(worker: &Rc<Worker>, candidate: &Candidate, shortage: Shortage) -> Result<bool, Refused> {
     let (identity, entry) = (candidate.identity, &candidate.entry);
     let store = worker.store();
-    if deadline(entry, store.clock().unix_ms()) == Deadline::Passed {
+    if deadline(entry, &store.moment()) == Deadline::Passed {
         let database = store.databases().by_handle(entry.database);
         let removed = database.map(|db| worker.remove_expired(identity, db, place::of(entry)));
         return Ok(removed.unwrap_or(false));

@@ -226,6 +226,11 @@ impl RecordHead {
         Self::parse(sealed)
     }
 
+    /// Reads the header at the start of bytes that verified before and did not leave memory since.
+    pub fn decode_verified(bytes: &[u8]) -> Result<Self, FormatError> {
+        Self::parse(sealed_bytes(bytes)?)
+    }
+
     /// What the fields say, whether or not the checksum was compared.
     pub(super) fn parse(sealed: &[u8]) -> Result<Self, FormatError> {
         let flags = FLAGS.get_u8(sealed);

@@ -50,11 +50,11 @@ impl Handle {
         only: Option<ValueType>,
     ) -> Result<(u64, Vec<Bytes>), StoreError> {
         let database = self.database(db);
-        let now_ms = self.clock().unix_ms();
+        let now = self.store().moment();
         let wanted = |entry: &Entry| {
             is_key_of(entry, database)
                 && only.is_none_or(|only| entry.value_type == only.code())
-                && deadline(entry, now_ms) != Deadline::Passed
+                && deadline(entry, &now) != Deadline::Passed
         };
         let mut next = cursor;
         let mut found = Vec::new();
@@ -94,7 +94,7 @@ impl Handle {
             let Ok(record) = source.record().await else {
                 continue;
             };
-            if !record.is_expired(self.clock().unix_ms()) {
+            if !record.is_expired(&self.store().moment()) {
                 keys.push(Bytes::copy_from_slice(record.key()));
             }
         }

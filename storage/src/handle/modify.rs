@@ -197,7 +197,7 @@ impl Handle {
         match (snapshot.root(), snapshot.inline()) {
             (Some(root), _) => Item::root(&self.0, target, root, expiry_ms),
             (None, inline) => {
-                let value = inline.cloned().unwrap_or_default();
+                let value = inline.map(Bytes::copy_from_slice).unwrap_or_default();
                 Item::inline(&self.0, target, (value, snapshot.encoding()), expiry_ms)
             }
         }

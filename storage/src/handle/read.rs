@@ -18,6 +18,16 @@ impl Handle {
         self.0.lookup(db, key)
     }
 
+    /// Asks for the index entries of keys that will be looked up soon, without waiting for them:
+    /// the lookups then find them in the processor's cache. Of some hundred keys at a time at most.
+    pub fn prefetch<'k>(&self, db: Db, keys: impl Iterator<Item = &'k [u8]>) {
+        let store = self.store();
+        let database = store.databases().resolve(db);
+        for key in keys {
+            store.index().prefetch(self.0.identify(database, key));
+        }
+    }
+
     /// Looks several keys up at one moment, without waiting, as [`Handle::lookup`] does one.
     pub fn lookup_many(&self, db: Db, keys: &[&[u8]]) -> Vec<Lookup> {
         self.0.lookup_many(db, keys)
@@ -61,26 +71,24 @@ impl Handle {
         let Some((_, record)) = found else {
             return Ok(None);
         };
-        if record.key() != key || record.is_expired(self.clock().unix_ms()) {
+        if record.key() != key || record.is_expired(&self.store().moment()) {
             return Ok(None);
         }
-        self.snapshot(&record, hold).map(Some)
+        self.snapshot(record, hold).map(Some)
     }
 
     fn snapshot(
         &self,
-        record: &StoredRecord,
+        record: StoredRecord,
         hold: Option<StripeLocks>,
     ) -> Result<Snapshot, StoreError> {
         if !record.is_root() {
             return Ok(Snapshot::inline_of(record));
         }
-        let root = RootValue::decode(record.value_slice()).map_err(StoreError::Format)?;
+        let root = RootValue::decode(record.value()).map_err(StoreError::Format)?;
         check_value(root.value_bytes)?;
-        Ok(Snapshot::paged(
-            record,
-            PagedValue::new(&self.0, root, hold),
-        ))
+        let pages = PagedValue::new(&self.0, root, hold);
+        Ok(Snapshot::paged(record, pages))
     }
 
     /// Whether a key exists and what it holds, from the index alone where that can tell.
@@ -98,7 +106,7 @@ impl Handle {
                 let Some((_, record)) = self.0.read_record(identity).await? else {
                     return Ok(None);
                 };
-                let is_there = record.key() == key && !record.is_expired(self.clock().unix_ms());
+                let is_there = record.key() == key && !record.is_expired(&self.store().moment());
                 Ok(is_there.then(|| record.value_type()))
             }
         }
@@ -117,7 +125,7 @@ impl Handle {
         let Some((_, record)) = self.0.read_record(identity).await? else {
             return Ok(None);
         };
-        let is_there = record.key() == key && !record.is_expired(self.clock().unix_ms());
+        let is_there = record.key() == key && !record.is_expired(&self.store().moment());
         Ok(is_there.then(|| record.expiry_ms()))
     }
 

@@ -130,7 +130,7 @@ impl PagedValue {
             };
             let record = source.record().await?;
             self.check(page, &record)?;
-            joined.extend_from_slice(self.part(page, record.value_slice(), &range));
+            joined.extend_from_slice(self.part(page, record.value(), &range));
         }
         Ok(joined.freeze())
     }
@@ -144,7 +144,7 @@ impl PagedValue {
         .encode();
         let start = u64::from(page) * u64::from(self.root.page_bytes);
         let bytes = (self.root.value_bytes - start).min(u64::from(self.root.page_bytes));
-        let is_it = record.key() == key && record.value_slice().len() as u64 >= bytes;
+        let is_it = record.key() == key && record.value().len() as u64 >= bytes;
         if is_it {
             Ok(())
         } else {

@@ -213,9 +213,9 @@ impl Future for Read {
         FuturePin::new(&mut this.fetch)
             .poll(context)
             .map_ok(|record| {
-                let now_ms = this.fetch.worker.store().clock().unix_ms();
-                let is_it = record.key() == this.key.as_slice() && !record.is_expired(now_ms);
-                is_it.then(|| Snapshot::inline_of(&record))
+                let now = this.fetch.worker.store().moment();
+                let is_it = record.key() == this.key.as_slice() && !record.is_expired(&now);
+                is_it.then(|| Snapshot::inline_of(record))
             })
     }
 }

@@ -6,7 +6,7 @@ use cellar_index::{Entry, Identity};
 
 use crate::database::{Db, DbRef};
 use crate::error::StoreError;
-use crate::expiry::{Deadline, deadline};
+use crate::expiry::{Deadline, Moment, deadline};
 use crate::place;
 use crate::read::{Fetch, Read, Source, StoredRecord};
 use crate::segment::Pin;
@@ -46,14 +46,14 @@ impl Worker {
         let Some(located) = located else {
             return Lookup::Absent;
         };
-        let now_ms = self.store().clock().unix_ms();
-        let (at, said) = (place::of(&located.entry), deadline(&located.entry, now_ms));
+        let now = self.store().moment();
+        let (at, said) = (place::of(&located.entry), deadline(&located.entry, &now));
         if said == Deadline::Passed {
             drop(located);
             self.remove_expired(identity, database, at);
             return Lookup::Absent;
         }
-        let lookup = self.read_located(located, key, now_ms);
+        let lookup = self.read_located(located, key, &now);
         if said == Deadline::Now && matches!(lookup, Lookup::Absent) {
             // The record was in memory, and its milliseconds have passed.
             self.remove_expired(identity, database, at);
@@ -61,12 +61,12 @@ impl Worker {
         lookup
     }
 
-    fn read_located(self: &Rc<Self>, located: Located, key: &[u8], now_ms: u64) -> Lookup {
+    fn read_located(self: &Rc<Self>, located: Located, key: &[u8], now: &Moment<'_>) -> Lookup {
         if place::is_root(&located.entry) {
             return Lookup::Locked;
         }
         match self.source(located) {
-            Source::Memory(record) => answer(&record, key, now_ms),
+            Source::Memory(record) => answer(record, key, now),
             Source::Device(fetch) => Lookup::Pending(Read::new(fetch, key)),
         }
     }
@@ -103,10 +103,10 @@ impl Worker {
     }
 
     fn lookup_located(self: &Rc<Self>, located: Option<Located>, key: &[u8]) -> Lookup {
-        let now_ms = self.store().clock().unix_ms();
+        let now = self.store().moment();
         match located {
-            Some(located) if deadline(&located.entry, now_ms) != Deadline::Passed => {
-                self.read_located(located, key, now_ms)
+            Some(located) if deadline(&located.entry, &now) != Deadline::Passed => {
+                self.read_located(located, key, &now)
             }
             Some(_) | None => Lookup::Absent,
         }
@@ -119,7 +119,7 @@ impl Worker {
         let Some(entry) = self.store().index().lookup(identity) else {
             return Peek::Absent;
         };
-        match deadline(&entry, self.store().clock().unix_ms()) {
+        match deadline(&entry, &self.store().moment()) {
             Deadline::Ahead => {
                 ValueType::decode(entry.value_type).map_or(Peek::Absent, Peek::Present)
             }
@@ -162,8 +162,8 @@ impl Worker {
     }
 }
 
-fn answer(record: &StoredRecord, key: &[u8], now_ms: u64) -> Lookup {
-    if record.key() != key || record.is_expired(now_ms) {
+fn answer(record: StoredRecord, key: &[u8], now: &Moment<'_>) -> Lookup {
+    if record.key() != key || record.is_expired(now) {
         return Lookup::Absent;
     }
     Lookup::Ready(Snapshot::inline_of(record))

@@ -17,5 +17,5 @@ mod segment;
 pub use fetch::Read;
 pub(crate) use fetch::{Fetch, ReadMap, Source};
 pub(crate) use lookup::Located;
-pub(crate) use record::{StoredRecord, record_len};
+pub(crate) use record::{CompactRecord, StoredRecord, compact_weight, record_len};
 pub(crate) use segment::{RangeRead, read_range, read_summary};

@@ -1,21 +1,49 @@
 //! A record in memory: its bytes, and where its parts are in them.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use bytes::Bytes;
 
+use crate::expiry::Moment;
 use crate::format::{Encoding, RecordHead, ValueType};
 
 /// A record whose checksum was verified, or which never left memory.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredRecord {
-    bytes: Bytes,
+    held: Held,
     head: RecordHead,
 }
+
+/// What holds a record's bytes.
+#[derive(Clone, Debug)]
+enum Held {
+    /// The buffer that it was read into or copied to.
+    Buffer(Bytes),
+    /// Memory of its own, its count of users just before its header: one cache line for both.
+    Compact(CompactRecord),
+}
+
+/// The bytes of a verified record, and no others.
+pub(crate) type CompactRecord = Arc<[u8]>;
 
 impl StoredRecord {
     /// `bytes` begin with the record that `head` was decoded from, and hold it whole.
     pub(crate) fn new(bytes: Bytes, head: RecordHead) -> Self {
         assert!(bytes.len() >= record_len(&head), "a record is held whole");
-        Self { bytes, head }
+        Self {
+            held: Held::Buffer(bytes),
+            head,
+        }
+    }
+
+    /// The record that [`Self::compact`] made these bytes of.
+    pub(crate) fn of_compact(bytes: CompactRecord) -> Self {
+        let head = RecordHead::decode_verified(&bytes).expect("it was decoded before");
+        Self {
+            held: Held::Compact(bytes),
+            head,
+        }
     }
 
     pub(crate) fn is_root(&self) -> bool {
@@ -34,43 +62,56 @@ impl StoredRecord {
         self.head.expiry_ms()
     }
 
+    fn bytes(&self) -> &[u8] {
+        match &self.held {
+            Held::Buffer(bytes) => bytes,
+            Held::Compact(bytes) => bytes,
+        }
+    }
+
     pub(crate) fn key(&self) -> &[u8] {
-        &self.bytes[self.head.key_range()]
+        &self.bytes()[self.head.key_range()]
     }
 
-    /// The value's bytes, without a copy.
-    pub(crate) fn value(&self) -> Bytes {
-        self.bytes.slice(self.head.value_range())
+    pub(crate) fn value(&self) -> &[u8] {
+        &self.bytes()[self.head.value_range()]
     }
 
-    pub(crate) fn value_slice(&self) -> &[u8] {
-        &self.bytes[self.head.value_range()]
+    /// A part of the value, without a copy. Panics when it does not lie within.
+    pub(crate) fn share(&self, part: Range<usize>) -> Bytes {
+        let value = self.head.value_range();
+        assert!(part.end <= value.len(), "a part of the value");
+        let range = value.start + part.start..value.start + part.end;
+        match &self.held {
+            Held::Buffer(bytes) => bytes.slice(range),
+            Held::Compact(bytes) => Bytes::from_owner(Arc::clone(bytes)).slice(range),
+        }
     }
 
     /// The record alone in memory of its own, for the cache: the buffer that it was read into is
     /// larger and goes back to its list.
-    pub(crate) fn compact(&self) -> Self {
-        let bytes = Bytes::copy_from_slice(&self.bytes[..record_len(&self.head)]);
-        Self {
-            bytes,
-            head: self.head,
+    pub(crate) fn compact(&self) -> CompactRecord {
+        match &self.held {
+            Held::Buffer(bytes) => Arc::from(&bytes[..record_len(&self.head)]),
+            Held::Compact(bytes) => Arc::clone(bytes),
         }
     }
 
-    /// DRAM held by a compact record, for the cache's budget.
-    pub(crate) fn weight(&self) -> u64 {
-        /// What the cache adds to an item, as measured for `quick_cache`, and the two headers of
-        /// shared bytes.
-        const OVERHEAD_BYTES: u64 = 84 + 48;
-        allocated_bytes(self.bytes.len() as u64) + OVERHEAD_BYTES
-    }
-
     /// Whether the deadline has passed.
-    pub(crate) fn is_expired(&self, now_ms: u64) -> bool {
+    pub(crate) fn is_expired(&self, now: &Moment<'_>) -> bool {
         self.head
             .expiry_ms()
-            .is_some_and(|deadline| deadline <= now_ms)
+            .is_some_and(|deadline| deadline <= now.unix_ms())
     }
+}
+
+/// DRAM held by a compact record of so many bytes in the cache, for its budget.
+pub(crate) fn compact_weight(bytes: usize) -> u64 {
+    /// What the cache adds to an item, as measured for `quick_cache`.
+    const ITEM_BYTES: u64 = 84;
+    /// The counts before the record.
+    const COUNT_BYTES: u64 = 2 * size_of::<usize>() as u64;
+    ITEM_BYTES + allocated_bytes(COUNT_BYTES + bytes as u64)
 }
 
 /// What the allocator takes for `bytes`: it has four size classes a doubling.

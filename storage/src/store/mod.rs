@@ -26,6 +26,7 @@ use crate::database::Databases;
 use crate::device::Device;
 use crate::error::StoreError;
 use crate::evict::Eviction;
+use crate::expiry::Moment;
 use crate::format::{FOOTER_BYTES, SEGMENT_HEADER_BYTES, StoreId, Superblock};
 use crate::handle::Handle;
 use crate::lock::LockTable;
@@ -147,6 +148,11 @@ impl Store {
     /// The clock that the store runs by.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.parts.clock
+    }
+
+    /// This moment, for deadlines.
+    pub(crate) fn moment(&self) -> Moment<'_> {
+        Moment::now(&**self.clock())
     }
 
     pub(crate) fn segments(&self) -> &SegmentTable {

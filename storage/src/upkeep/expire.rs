@@ -48,11 +48,11 @@ async fn step(worker: &Rc<Worker>, cursor: &mut u64) {
 /// Removes the expired keys of some buckets: how many went.
 fn sweep(worker: &Rc<Worker>, cursor: &mut u64) -> u32 {
     let store = worker.store();
-    let now_ms = store.clock().unix_ms();
+    let now = store.moment();
     let mut expired: Vec<(Identity, Entry)> = Vec::new();
     for _ in 0..BUCKETS_PER_SLICE {
         *cursor = store.index().scan(*cursor, &mut |identity, entry| {
-            if deadline(&entry, now_ms) == Deadline::Passed {
+            if deadline(&entry, &now) == Deadline::Passed {
                 expired.push((identity, entry));
             }
         });

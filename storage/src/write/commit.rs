@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::database::{DbRef, PAGE_HANDLE};
 use crate::error::StoreError;
-use crate::expiry::{Deadline, deadline, entry_seconds};
+use crate::expiry::{Deadline, Moment, deadline, entry_seconds};
 use crate::format::{
     BatchHeader, EntryDetail, Identity as StoredIdentity, Kind, PageKey, RecordDraft, SummaryEntry,
     ValueType, class_of, live_bytes,
@@ -157,9 +157,9 @@ impl Worker {
         let mut locks = self.store().index().lock_many(&identities);
         self.check_stripes(writes, terms.held)?;
         let current = self.current(writes);
-        let now_ms = self.store().clock().unix_ms();
-        check_deadlines(&current, terms, &locks, now_ms)?;
-        if !condition_holds(&current, terms.condition, &locks, now_ms) {
+        let now = self.store().moment();
+        check_deadlines(&current, terms, &locks, &now)?;
+        if !condition_holds(&current, terms.condition, &locks, &now) {
             return Ok(Outcome::default());
         }
         let chosen: Chosen<'_, '_> = current
@@ -182,7 +182,7 @@ impl Worker {
         locks
             .ensure_room(&new)
             .map_err(|_| self.shortage(StoreError::OutOfMemory))?;
-        let removed = self.append(&chosen, &mut locks, now_ms)?;
+        let removed = self.append(&chosen, &mut locks, &now)?;
         drop(locks);
         self.submit_full_units();
         Ok(Outcome {
@@ -258,7 +258,7 @@ impl Worker {
         &self,
         chosen: &[&Prepared<'_>],
         locks: &mut BucketLocks<'_>,
-        now_ms: u64,
+        now: &Moment<'_>,
     ) -> Result<u64, Refused> {
         let store = self.store();
         let following: u32 = chosen.iter().map(|write| write.draft.bytes()).sum();
@@ -284,8 +284,7 @@ impl Worker {
             image.write_record(&write.draft, &entry, slot);
             let location = store.location(image.segment(), offset);
             let before = self.put_entry(write, location, &kept, locks);
-            let was_there =
-                before.is_some_and(|entry| deadline(&entry, now_ms) != Deadline::Passed);
+            let was_there = before.is_some_and(|entry| deadline(&entry, now) != Deadline::Passed);
             removed += u64::from(write.removes() && was_there);
             offset += write.draft.bytes();
         }

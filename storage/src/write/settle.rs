@@ -80,7 +80,7 @@ impl Worker {
         if place::of(&entry) != at {
             return Ok(());
         }
-        if record.is_expired(self.store().clock().unix_ms()) {
+        if record.is_expired(&self.store().moment()) {
             let held = held.or(progress.locks.as_ref());
             return self
                 .wait_removed((identity, at), entry.database, held)

@@ -2,7 +2,7 @@
 
 use cellar_index::BucketLocks;
 
-use crate::expiry::{Deadline, deadline};
+use crate::expiry::{Deadline, Moment, deadline};
 use crate::lock::StripeLocks;
 use crate::place;
 use crate::units::Location;
@@ -36,7 +36,7 @@ pub(super) fn check_deadlines(
     writes: &[&Prepared<'_>],
     terms: Terms<'_>,
     locks: &BucketLocks<'_>,
-    now_ms: u64,
+    now: &Moment<'_>,
 ) -> Result<(), Refused> {
     for write in writes {
         let matters = match write.effect {
@@ -51,7 +51,7 @@ pub(super) fn check_deadlines(
             continue;
         };
         let at = place::of(&entry);
-        if deadline(&entry, now_ms) == Deadline::Now && !terms.unexpired.contains(&at) {
+        if deadline(&entry, now) == Deadline::Now && !terms.unexpired.contains(&at) {
             return Err(Refused::Unsure {
                 identity: write.identity,
                 at,
@@ -65,12 +65,12 @@ pub(super) fn condition_holds(
     writes: &[&Prepared<'_>],
     condition: Condition,
     locks: &BucketLocks<'_>,
-    now_ms: u64,
+    now: &Moment<'_>,
 ) -> bool {
     let exists = |write: &&Prepared<'_>| {
         locks
             .find(write.identity)
-            .is_some_and(|entry| deadline(&entry, now_ms) != Deadline::Passed)
+            .is_some_and(|entry| deadline(&entry, now) != Deadline::Passed)
     };
     let mut sets = writes
         .iter()
