@@ -77,7 +77,7 @@ impl Connection {
             && self.args.iter().map(bytes::Bytes::len).sum::<usize>() <= SHORT_BYTES_MAX
     }
 
-    /// Counts a command that waited and ended.
+    /// Counts a command that waited and has ended just now.
     pub(super) fn settle_waited(&mut self, account: Account, error: Option<&str>) {
         let Account {
             entry,
@@ -85,7 +85,6 @@ impl Connection {
             db,
             ..
         } = account;
-        self.now_us = self.cx.shared.clock.monotonic_us();
         self.count(entry, error);
         if self.cx.shared.monitors.is_any() {
             self.tell_monitors(entry, db);

@@ -48,7 +48,10 @@ impl Connection {
         })
         .await?;
         match (progress, outcome) {
-            (Progress::Ended, Some(outcome)) => self.finish(Ended { running, outcome }, false),
+            (Progress::Ended, Some(outcome)) => {
+                self.now_us = self.cx.shared.clock.monotonic_us();
+                self.finish(Ended { running, outcome }, false);
+            }
             (Progress::Ended, None) => unreachable!("the outcome was stored"),
             (Progress::Linearized, _) => {
                 let lsn = self.required_lsn(running.account.entry, &running.args);

@@ -56,6 +56,7 @@ impl Connection {
         while let Poll::Ready(ended) = self.replies.poll_oldest(context) {
             if !is_any {
                 self.replies.open(&self.worker);
+                self.now_us = self.cx.shared.clock.monotonic_us();
             }
             is_any = true;
             self.finish(ended, true);

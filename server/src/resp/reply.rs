@@ -10,6 +10,9 @@ use cellar_storage::{Snapshot, StoreError};
 
 use super::{Protocol, SPLICE_BYTES_MIN, format_double};
 
+/// What stands around a string at most: a letter, 20 digits, two line ends.
+const BULK_FRAME_BYTES_MAX: usize = 25;
+
 /// A large body that stands between the encoded bytes and is never copied into them.
 pub enum Body {
     /// A buffer that is in memory already.
@@ -123,6 +126,7 @@ impl ReplyBuf {
 
     /// A binary-safe string, copied.
     pub fn bulk(&mut self, bytes: &[u8]) {
+        self.bytes.reserve(bytes.len() + BULK_FRAME_BYTES_MAX);
         self.header(b'$', bytes.len());
         self.bytes.extend_from_slice(bytes);
         self.end_line();

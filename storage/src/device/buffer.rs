@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::ops::{Deref, DerefMut, Range};
 use std::ptr;
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 
 use super::memory::{BUFFER_ALIGN, Memory, MemorySource};
 
@@ -141,7 +141,11 @@ impl IoBuffer {
     /// The bytes of `range`, without a copy; the memory is given back with the last of them.
     /// Panics when `range` does not lie within the buffer.
     pub fn into_bytes(self, range: Range<usize>) -> Bytes {
-        Bytes::from_owner(self).slice(range)
+        let mut bytes = Bytes::from_owner(self);
+        assert!(range.start <= range.end && range.end <= bytes.len());
+        bytes.truncate(range.end);
+        bytes.advance(range.start);
+        bytes
     }
 }
 

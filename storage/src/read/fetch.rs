@@ -12,6 +12,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use cellar_index::VALUE_TYPE_PAGE;
+use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 
 use crate::damage::Part;
@@ -26,7 +27,7 @@ use crate::value::Snapshot;
 use crate::worker::Worker;
 
 /// The reads under way on a worker, by place.
-pub(crate) type ReadMap = HashMap<Location, Rc<Shared>>;
+pub(crate) type ReadMap = HashMap<Location, Rc<Shared>, RandomState>;
 
 /// A read's state, held by the operation and by those who wait.
 pub(crate) struct Shared {
