@@ -75,3 +75,21 @@ fn room_for_many_new_entries_in_one_bucket_is_obtained_at_once() {
         .expect("there is no bound");
     assert_eq!(index.bytes().overflow, overflow, "room not used goes back");
 }
+
+/// At counts from one doubling to the next: the best and the worst that a growing index comes to.
+#[test]
+#[cfg(not(miri))]
+fn a_key_costs_so_many_bytes() {
+    const KEYS: u32 = 1 << 20;
+    const BYTES_PER_KEY_MAX: u64 = 30;
+    let index = Index::new(0).expect("addresses are to be had");
+    for number in 0..KEYS {
+        assert!(put(&index, number));
+        let count = u64::from(number) + 1;
+        if count >= u64::from(KEYS / 2) && count.is_multiple_of(1 << 16) {
+            let bytes = index.bytes();
+            let per_key = (bytes.total - bytes.free).div_ceil(count);
+            assert!(per_key <= BYTES_PER_KEY_MAX, "{count} keys: {bytes:?}");
+        }
+    }
+}
