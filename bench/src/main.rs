@@ -2,10 +2,8 @@
 //!
 //! Owns the command line. Must never be needed to run the server.
 
-mod cleaner;
-mod eviction_bench;
-mod eviction_models;
-mod index_bench;
+mod layers;
+mod results;
 
 use clap::{Parser, Subcommand};
 
@@ -20,20 +18,20 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Bench {
     /// Bytes of DRAM per key, and ns per lookup, at several key counts.
-    IndexMemory(index_bench::MemoryArguments),
+    IndexMemory(layers::index::MemoryArguments),
     /// ns per lookup, insert, overwrite and remove at one key count.
-    IndexLookup(index_bench::LookupArguments),
+    IndexLookup(layers::index::LookupArguments),
     /// Write amplification of cleaning policies, simulated.
-    Cleaner(cleaner::Arguments),
+    Cleaner(layers::cleaner::Arguments),
     /// Hit ratios of the eviction policies beside exact LRU and LFU, on a simulated device.
-    Eviction(eviction_bench::Arguments),
+    Eviction(layers::eviction::Arguments),
 }
 
 fn main() -> std::io::Result<()> {
     match Arguments::parse().bench {
-        Bench::IndexMemory(arguments) => index_bench::memory(&arguments),
-        Bench::IndexLookup(arguments) => index_bench::lookup(&arguments),
-        Bench::Cleaner(arguments) => cleaner::run(&arguments),
-        Bench::Eviction(arguments) => eviction_bench::run(&arguments),
+        Bench::IndexMemory(arguments) => layers::index::memory(&arguments),
+        Bench::IndexLookup(arguments) => layers::index::lookup(&arguments),
+        Bench::Cleaner(arguments) => layers::cleaner::run(&arguments),
+        Bench::Eviction(arguments) => layers::eviction::run(&arguments),
     }
 }

@@ -15,7 +15,7 @@ use cellar_storage::{
     StoreStats, WriteBatch,
 };
 
-use crate::eviction_models::{Lfu, Lru, Model};
+use super::eviction_models::{Lfu, Lru, Model};
 
 const DB: Db = Db(0);
 /// Place for the superblocks.
