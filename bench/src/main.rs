@@ -3,7 +3,10 @@
 //! Owns the command line. Must never be needed to run the server.
 
 mod layers;
+mod load;
 mod results;
+
+use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
 
@@ -25,6 +28,8 @@ enum Bench {
     Cleaner(layers::cleaner::Arguments),
     /// Hit ratios of the eviction policies beside exact LRU and LFU, on a simulated device.
     Eviction(layers::eviction::Arguments),
+    /// A load on a server that is running: rates, latencies, every value read checked.
+    Load(load::LoadArguments),
 }
 
 fn main() -> std::io::Result<()> {
@@ -33,5 +38,6 @@ fn main() -> std::io::Result<()> {
         Bench::IndexLookup(arguments) => layers::index::lookup(&arguments),
         Bench::Cleaner(arguments) => layers::cleaner::run(&arguments),
         Bench::Eviction(arguments) => layers::eviction::run(&arguments),
+        Bench::Load(arguments) => load::run_by_hand(&arguments, &AtomicBool::new(false)),
     }
 }
