@@ -1,16 +1,27 @@
-//! `cellar-bench`: measures the layers of Cellar one by one, and prints tables.
+//! `cellar-bench`: measures Cellar beside other servers, and its layers one by one.
+//!
+//! ```text
+//!   suites --> peers (servers) + drivers (load generators, ours in load) --> results (JSON lines)
+//!      \--> host (cores, memory, counters)
+//!   layers (no server)
+//! ```
 //!
 //! Owns the command line. Must never be needed to run the server.
 
+mod drivers;
+mod error;
+mod host;
 mod layers;
 mod load;
+mod peers;
 mod results;
+mod suites;
 
 use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
 
-/// Benchmarks of Cellar, one subcommand a layer.
+/// Benchmarks of Cellar and its peers, and of Cellar's layers.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -20,6 +31,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Bench {
+    /// One suite of measurements of several servers, which this starts and stops.
+    Suite(suites::Options),
+    /// The tables of a file of results.
+    Table(suites::TableArguments),
     /// Bytes of DRAM per key, and ns per lookup, at several key counts.
     IndexMemory(layers::index::MemoryArguments),
     /// ns per lookup, insert, overwrite and remove at one key count.
@@ -34,6 +49,8 @@ enum Bench {
 
 fn main() -> std::io::Result<()> {
     match Arguments::parse().bench {
+        Bench::Suite(options) => suites::run(&options).map_err(std::io::Error::other),
+        Bench::Table(arguments) => suites::print_table(&arguments).map_err(std::io::Error::other),
         Bench::IndexMemory(arguments) => layers::index::memory(&arguments),
         Bench::IndexLookup(arguments) => layers::index::lookup(&arguments),
         Bench::Cleaner(arguments) => layers::cleaner::run(&arguments),

@@ -44,8 +44,8 @@ use driver::Driver;
 
 pub(crate) use command_line::{LoadArguments, run_by_hand};
 pub(crate) use error::LoadError;
-pub(crate) use outcome::Outcome;
-pub(crate) use plan::Plan;
+pub(crate) use outcome::{Interval, Outcome, Summary};
+pub(crate) use plan::{Address, KeyChoice, Length, Mix, Pace, Plan};
 
 /// Carries out a load on a thread of its own, which stays on `core` if one is named. Setting
 /// `cancel` ends it within a tenth of a second with what was found so far.

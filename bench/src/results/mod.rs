@@ -161,6 +161,10 @@ pub(crate) struct Figure {
 
 /// Latencies of a sample in microseconds; absent are those that the driver does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "a unit ends every name of a figure"
+)]
 pub(crate) struct Latency {
     pub(crate) p50_us: Option<f64>,
     pub(crate) p90_us: Option<f64>,

@@ -1,0 +1,403 @@
+//! One run of a suite: its servers, their starts, its rows.
+//!
+//! Owns who takes part. A server that is not there, does not come up, or ends on its own is left out
+//! with the reason, and the others go on.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::options::{Options, Suite};
+use super::progress::Progress;
+use super::stage::{Layout, Stage};
+use crate::drivers::{Drive, Tools};
+use crate::error::BenchError;
+use crate::host::cancel::Flag;
+use crate::host::cores::Split;
+use crate::host::facts;
+use crate::peers::{self, Binary, Peer, Running, Setting};
+use crate::results::{self, Limit, Row, Sample, Writer};
+
+/// What a suite wants of a server's start, beside what the command line says.
+#[derive(Clone, Debug)]
+pub(crate) struct Need {
+    pub(crate) threads: usize,
+    pub(crate) memory: Memory,
+    /// Bytes of a cache of values, where the suite sets it.
+    pub(crate) cache_bytes: Option<u64>,
+    /// Bytes that the store may take on its device.
+    pub(crate) store_bytes: u64,
+    pub(crate) key_count: u64,
+    /// Whether the server finds the data of its earlier life.
+    pub(crate) keeps_data: bool,
+}
+
+/// DRAM of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// At most this many bytes.
+    Budget(u64),
+    /// The data set is larger than the budget; a server that holds all data in DRAM takes part as a
+    /// reference outside it.
+    BudgetBelowData(u64),
+}
+
+/// A run of a suite.
+pub(crate) struct Session<'a> {
+    options: &'a Options,
+    cancel: Flag,
+    stage: Stage,
+    split: Split,
+    layout: Layout,
+    writer: Writer,
+    progress: Progress,
+    tools: Tools,
+    present: Vec<(Peer, Binary)>,
+    /// Command lines that the file has already.
+    announced: HashSet<Vec<String>>,
+    samples: Vec<Sample>,
+    limits: Vec<Limit>,
+}
+
+impl<'a> Session<'a> {
+    /// Makes the stage and the file of results, and looks for the servers.
+    pub(crate) fn open(options: &'a Options, cancel: Flag) -> Result<Self, BenchError> {
+        let names = options.peers()?;
+        let binaries = options.binaries()?;
+        let stage = Stage::set(options)?;
+        let layout = if options.shared {
+            Layout::Shared
+        } else {
+            Layout::Split
+        };
+        let doing = format!("make {}", options.out.display());
+        fs::create_dir_all(&options.out).map_err(BenchError::system(doing))?;
+        let started = unix_s();
+        let file = format!("{}-{started}.jsonl", options.suite.name());
+        let mut session = Self {
+            options,
+            cancel,
+            split: stage.split(layout)?,
+            stage,
+            layout,
+            writer: Writer::create(&options.out.join(file))?,
+            progress: Progress::start(),
+            tools: tools(options),
+            present: Vec::new(),
+            announced: HashSet::new(),
+            samples: Vec::new(),
+            limits: Vec::new(),
+        };
+        for peer in names {
+            match peers::find(peer, &binaries) {
+                Ok(binary) => session.present.push((peer, binary)),
+                Err(reason) => session.write_absent(peer, None, reason)?,
+            }
+        }
+        Ok(session)
+    }
+
+    /// The command line.
+    pub(crate) fn options(&self) -> &'a Options {
+        self.options
+    }
+
+    /// What was measured so far.
+    pub(crate) fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// What fio reached so far.
+    pub(crate) fn limits(&self) -> &[Limit] {
+        &self.limits
+    }
+
+    /// Where all data is.
+    pub(crate) fn data(&self) -> &Path {
+        self.stage.data()
+    }
+
+    /// Where a server's data is.
+    pub(crate) fn directory(&self, peer: Peer) -> PathBuf {
+        self.stage.directory(peer)
+    }
+
+    /// Threads of each server: one a core where it has cores of its own, and as many where it
+    /// shares them with the load.
+    pub(crate) fn threads(&self) -> usize {
+        self.stage.core_count().div_ceil(2)
+    }
+
+    /// Length of a measurement for load generators whose unit is a second; never none.
+    pub(crate) fn whole_seconds(&self, full: f64) -> u64 {
+        let length = Duration::from_secs_f64(self.options.seconds(full).ceil());
+        length.as_secs().max(1)
+    }
+
+    /// Where the rows are.
+    pub(crate) fn results_path(&self) -> &Path {
+        self.writer.path()
+    }
+
+    /// Cores of servers and load.
+    pub(crate) fn split(&self) -> &Split {
+        &self.split
+    }
+
+    /// Ctrl-C.
+    pub(crate) fn cancel(&self) -> &Flag {
+        &self.cancel
+    }
+
+    /// A line of progress.
+    pub(crate) fn say(&self, text: &str) {
+        self.progress.say(text);
+    }
+
+    /// The layouts to measure where a suite measures both.
+    pub(crate) fn layouts(&self) -> Vec<Layout> {
+        match (self.options.cpu_split, self.options.shared) {
+            (true, _) => vec![Layout::Split],
+            (_, true) => vec![Layout::Shared],
+            (false, false) if self.options.quick => vec![Layout::Split],
+            (false, false) => vec![Layout::Split, Layout::Shared],
+        }
+    }
+
+    /// The layout of a suite that measures one.
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Moves servers and load to the cores of `layout`, and writes how this part of the run is made.
+    pub(crate) fn arrange(&mut self, layout: Layout, memory: Memory) -> Result<(), BenchError> {
+        self.split = self.stage.split(layout)?;
+        self.layout = layout;
+        let (Memory::Budget(bytes) | Memory::BudgetBelowData(bytes)) = memory;
+        let kept = self.probe_budget(bytes);
+        let run = results::Run {
+            suite: self.options.suite.name().to_owned(),
+            started_unix_s: unix_s(),
+            machine: facts::machine(self.stage.data(), self.stage.core_count()),
+            regime: self.options.regime.name().to_owned(),
+            durability: self.options.durability.name().to_owned(),
+            cpu_split: self.split.is_apart(),
+            server_cores: self.split.server.clone(),
+            load_cores: self.split.load.clone(),
+            memory_budget: format!("{} MiB, {kept}", bytes >> 20),
+            arguments: std::env::args().collect(),
+        };
+        self.writer.write(&Row::Run(run))?;
+        Ok(())
+    }
+
+    /// How a budget is kept on this machine, in words.
+    fn probe_budget(&mut self, bytes: u64) -> String {
+        let Some((peer, _)) = self.present.first() else {
+            return "not tried: no server is there".to_owned();
+        };
+        if let Some(budget) = self.stage.budget(*peer, bytes) {
+            return format!("by a control group such as {}", budget.path().display());
+        }
+        let reason = self.stage.unlimited().unwrap_or("unknown");
+        format!("by the servers' own settings only: {reason}")
+    }
+
+    /// Runs `work` for each server in each round; the order turns around from round to round.
+    pub(crate) fn rounds(
+        &mut self,
+        mut work: impl FnMut(&mut Self, Peer, u32) -> Result<(), BenchError>,
+    ) -> Result<(), BenchError> {
+        for round in 0..self.options.round_count() {
+            let mut order: Vec<Peer> = self.present.iter().map(|(peer, _)| *peer).collect();
+            if !round.is_multiple_of(2) {
+                order.reverse();
+            }
+            for peer in order {
+                self.cancel.check()?;
+                let done = work(self, peer, round);
+                self.stage.clear(peer);
+                self.leave_out_failed(peer, done)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A server that failed takes no further part; other errors end the run.
+    fn leave_out_failed(
+        &mut self,
+        peer: Peer,
+        done: Result<(), BenchError>,
+    ) -> Result<(), BenchError> {
+        match done {
+            Err(error @ BenchError::Server { .. }) => {
+                let found = self.present.iter().position(|(other, _)| *other == peer);
+                let binary = found.map(|position| self.present.remove(position).1);
+                self.write_absent(peer, binary.as_ref(), error.to_string())
+            }
+            other => other,
+        }
+    }
+
+    fn write_absent(
+        &mut self,
+        peer: Peer,
+        binary: Option<&Binary>,
+        reason: String,
+    ) -> Result<(), BenchError> {
+        let first = reason.lines().next().unwrap_or_default();
+        self.say(&format!("{} is left out: {first}", peer.name()));
+        self.writer.write(&Row::Server(results::Server {
+            name: peer.name().to_owned(),
+            suite: self.options.suite.name().to_owned(),
+            found: false,
+            version: binary.map(|binary| binary.version().to_owned()),
+            binary: binary.map(Binary::word),
+            command_line: Vec::new(),
+            config: String::new(),
+            absence: Some(reason),
+        }))?;
+        Ok(())
+    }
+
+    /// Starts a server on its cores.
+    pub(crate) fn start(&mut self, peer: Peer, need: &Need) -> Result<Running, BenchError> {
+        let cores = self.split.server.clone();
+        self.start_on(peer, need, &cores)
+    }
+
+    /// Starts a server on `cores`.
+    pub(crate) fn start_on(
+        &mut self,
+        peer: Peer,
+        need: &Need,
+        cores: &[usize],
+    ) -> Result<Running, BenchError> {
+        let directory = if need.keeps_data {
+            self.stage.directory(peer)
+        } else {
+            self.stage.fresh_directory(peer)?
+        };
+        let (memory_bytes, is_reference) = match need.memory {
+            Memory::Budget(bytes) => (bytes, false),
+            Memory::BudgetBelowData(bytes) => (bytes, peer.holds_all_in_dram()),
+        };
+        let setting = Setting {
+            directory: directory.clone(),
+            socket: self.stage.socket(peer),
+            port: peers::free_port()?,
+            threads: need.threads,
+            durability: self.options.durability,
+            memory_bytes,
+            cache_bytes: need.cache_bytes,
+            store_bytes: need.store_bytes,
+            key_count: need.key_count,
+            spdk_device: self.options.spdk_device.clone(),
+        };
+        let binary = self.binary(peer)?;
+        let mut launch = peer.launch(&binary, &setting);
+        let budget = if is_reference {
+            let note = "a reference: all data in DRAM, outside the memory budget";
+            launch = launch.noting(note);
+            None
+        } else {
+            self.stage.budget(peer, memory_bytes)
+        };
+        self.announce(peer, &binary, &launch)?;
+        Running::start(peer, launch, (&directory, cores), budget, &self.cancel)
+    }
+
+    fn binary(&self, peer: Peer) -> Result<Binary, BenchError> {
+        let mut present = self.present.iter();
+        let found = present.find(|(other, _)| *other == peer);
+        found.map(|(_, binary)| binary.clone()).ok_or_else(|| {
+            BenchError::Arguments(format!(
+                "this suite needs {}, which is not there",
+                peer.name()
+            ))
+        })
+    }
+
+    /// Whether a server takes part.
+    pub(crate) fn has(&self, peer: Peer) -> bool {
+        self.present.iter().any(|(other, _)| *other == peer)
+    }
+
+    /// Writes a command line that the file does not have yet; ports differ from start to start.
+    fn announce(
+        &mut self,
+        peer: Peer,
+        binary: &Binary,
+        launch: &peers::Launch,
+    ) -> Result<(), BenchError> {
+        let mut key = launch.words.clone();
+        key.extend(launch.config.iter().map(|(_, text)| text.clone()));
+        if let peers::Address::Tcp(port) = launch.address {
+            let port = port.to_string();
+            for word in &mut key {
+                *word = word.replace(&port, "PORT");
+            }
+        }
+        if !self.announced.insert(key) {
+            return Ok(());
+        }
+        self.writer.write(&Row::Server(results::Server {
+            name: peer.name().to_owned(),
+            suite: self.options.suite.name().to_owned(),
+            found: true,
+            version: Some(binary.version().to_owned()),
+            binary: Some(binary.word()),
+            command_line: launch.words.clone(),
+            config: launch
+                .config
+                .as_ref()
+                .map_or(String::new(), |(_, text)| text.clone()),
+            absence: None,
+        }))?;
+        Ok(())
+    }
+
+    /// What load generators need.
+    pub(crate) fn drive(&self) -> Drive {
+        Drive {
+            cores: self.split.load.clone(),
+            is_apart: self.split.is_apart(),
+            scratch: self.stage.scratch().to_owned(),
+            cancel: self.cancel.clone(),
+            tools: self.tools.clone(),
+        }
+    }
+
+    /// Writes a row, and keeps a sample for the table.
+    pub(crate) fn record(&mut self, row: Row) -> Result<(), BenchError> {
+        self.writer.write(&row)?;
+        match row {
+            Row::Sample(sample) => self.samples.push(sample),
+            Row::Limit(limit) => self.limits.push(limit),
+            Row::Run(_) | Row::Server(_) | Row::Series(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Which suite runs.
+    pub(crate) fn suite(&self) -> Suite {
+        self.options.suite
+    }
+}
+
+fn tools(options: &Options) -> Tools {
+    let found = |named: &Option<std::path::PathBuf>, program: &str| {
+        named.clone().or_else(|| peers::on_path(&[program]))
+    };
+    Tools {
+        redis_benchmark: found(&options.redis_benchmark, "redis-benchmark"),
+        memtier: found(&options.memtier, "memtier_benchmark"),
+        fio: found(&options.fio, "fio"),
+    }
+}
+
+fn unix_s() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
