@@ -17,6 +17,8 @@ mod peers;
 mod results;
 mod suites;
 
+use std::io::{self, Write};
+use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
@@ -47,10 +49,21 @@ enum Bench {
     Load(load::LoadArguments),
 }
 
-fn main() -> std::io::Result<()> {
-    match Arguments::parse().bench {
-        Bench::Suite(options) => suites::run(&options).map_err(std::io::Error::other),
-        Bench::Table(arguments) => suites::print_table(&arguments).map_err(std::io::Error::other),
+fn main() -> ExitCode {
+    match run(Arguments::parse().bench) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody is left to tell when standard error is gone.
+            let _ = writeln!(io::stderr(), "cellar-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(bench: Bench) -> io::Result<()> {
+    match bench {
+        Bench::Suite(options) => suites::run(&options).map_err(io::Error::other),
+        Bench::Table(arguments) => suites::print_table(&arguments).map_err(io::Error::other),
         Bench::IndexMemory(arguments) => layers::index::memory(&arguments),
         Bench::IndexLookup(arguments) => layers::index::lookup(&arguments),
         Bench::Cleaner(arguments) => layers::cleaner::run(&arguments),

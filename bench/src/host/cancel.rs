@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
-use nix::sys::signal::{SigSet, Signal};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use crate::error::BenchError;
 
@@ -15,27 +15,19 @@ use crate::error::BenchError;
 pub(crate) struct Flag(Arc<AtomicBool>);
 
 impl Flag {
-    /// A flag that SIGINT and SIGTERM set. To be called before any other thread is made, so that
-    /// all threads leave the signals to the one that waits for them.
+    /// A flag that SIGINT and SIGTERM set. They are handled, not blocked: a blocked signal would be
+    /// blocked in every process that is started.
     pub(crate) fn on_signals() -> Result<Self, BenchError> {
-        let flag = Self::default();
-        let mut signals = SigSet::empty();
-        signals.add(Signal::SIGINT);
-        signals.add(Signal::SIGTERM);
-        signals
-            .thread_block()
-            .map_err(|error| BenchError::system("block signals")(error.into()))?;
-        let shared = flag.clone();
-        thread::spawn(move || {
-            // A failed wait would fail again at once; then Ctrl-C no longer ends the run early.
-            while signals.wait().is_ok() {
-                shared.set();
-            }
-        });
-        Ok(flag)
+        let on_signals = Self::default();
+        for signal in [SIGINT, SIGTERM] {
+            flag::register(signal, Arc::clone(&on_signals.0))
+                .map_err(BenchError::system("handle signals"))?;
+        }
+        Ok(on_signals)
     }
 
     /// Asks everything to end.
+    #[cfg(test)]
     pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

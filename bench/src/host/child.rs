@@ -196,6 +196,17 @@ mod tests {
     }
 
     #[test]
+    fn a_process_ends_when_it_is_asked_to() {
+        let _signals = Flag::on_signals().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let mut process = started("exec sleep 100", directory.path());
+        let asked = Instant::now();
+        process.stop();
+        assert!(asked.elapsed() < STOP_MAX, "it was killed");
+        assert!(process.ended().unwrap().is_some());
+    }
+
+    #[test]
     fn cancelling_and_dropping_kill() {
         let directory = tempfile::tempdir().unwrap();
         let cancel = Flag::default();

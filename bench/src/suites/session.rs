@@ -54,6 +54,8 @@ pub(crate) struct Session<'a> {
     progress: Progress,
     tools: Tools,
     present: Vec<(Peer, Binary)>,
+    /// Those without a binary, until their rows are written.
+    absent: Vec<(Peer, String)>,
     /// Command lines that the file has already.
     announced: HashSet<Vec<String>>,
     samples: Vec<Sample>,
@@ -85,6 +87,7 @@ impl<'a> Session<'a> {
             progress: Progress::start(),
             tools: tools(options),
             present: Vec::new(),
+            absent: Vec::new(),
             announced: HashSet::new(),
             samples: Vec::new(),
             limits: Vec::new(),
@@ -92,9 +95,10 @@ impl<'a> Session<'a> {
         for peer in names {
             match peers::find(peer, &binaries) {
                 Ok(binary) => session.present.push((peer, binary)),
-                Err(reason) => session.write_absent(peer, None, reason)?,
+                Err(reason) => session.absent.push((peer, reason)),
             }
         }
+        session.say_absent();
         Ok(session)
     }
 
@@ -189,7 +193,18 @@ impl<'a> Session<'a> {
             arguments: std::env::args().collect(),
         };
         self.writer.write(&Row::Run(run))?;
+        for (peer, reason) in std::mem::take(&mut self.absent) {
+            self.write_absent(peer, None, reason)?;
+        }
         Ok(())
+    }
+
+    /// In one line: the rows have the reasons.
+    fn say_absent(&self) {
+        let names: Vec<&str> = self.absent.iter().map(|(peer, _)| peer.name()).collect();
+        if !names.is_empty() {
+            self.say(&format!("no binary of {}: left out", names.join(", ")));
+        }
     }
 
     /// How a budget is kept on this machine, in words.
@@ -234,6 +249,7 @@ impl<'a> Session<'a> {
             Err(error @ BenchError::Server { .. }) => {
                 let found = self.present.iter().position(|(other, _)| *other == peer);
                 let binary = found.map(|position| self.present.remove(position).1);
+                self.say(&format!("left out: {error}"));
                 self.write_absent(peer, binary.as_ref(), error.to_string())
             }
             other => other,
@@ -246,8 +262,6 @@ impl<'a> Session<'a> {
         binary: Option<&Binary>,
         reason: String,
     ) -> Result<(), BenchError> {
-        let first = reason.lines().next().unwrap_or_default();
-        self.say(&format!("{} is left out: {first}", peer.name()));
         self.writer.write(&Row::Server(results::Server {
             name: peer.name().to_owned(),
             suite: self.options.suite.name().to_owned(),
