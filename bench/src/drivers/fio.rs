@@ -15,6 +15,8 @@ use crate::error::BenchError;
 pub(crate) struct Plan<'a> {
     pub(crate) file: &'a Path,
     pub(crate) access: Access,
+    /// Of the file, from its start: what was written. Beyond it reads would not reach the device.
+    pub(crate) file_bytes: u64,
     /// Sizes of the blocks, and the percentage of each; together 100.
     pub(crate) sizes: &'a [(u64, u32)],
     /// Blocks begin at multiples of this.
@@ -26,14 +28,11 @@ pub(crate) struct Plan<'a> {
     pub(crate) cores: &'a [usize],
 }
 
-/// Reads of a file that is there, or writes to one that `fio` makes.
+/// What is done to the file, which is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     RandomReads,
-    RandomWrites {
-        /// The size of the file to make.
-        file_bytes: u64,
-    },
+    RandomWrites,
 }
 
 /// What it reached.
@@ -73,14 +72,13 @@ fn command_line(plan: &Plan, drive: &Drive) -> Result<Vec<String>, BenchError> {
         .collect();
     let access = match plan.access {
         Access::RandomReads => vec!["--rw=randread".to_owned(), "--readonly".to_owned()],
-        Access::RandomWrites { file_bytes } => {
-            vec!["--rw=randwrite".to_owned(), format!("--size={file_bytes}")]
-        }
+        Access::RandomWrites => vec!["--rw=randwrite".to_owned()],
     };
     let mut words = vec![
         program.display().to_string(),
         "--name=limit".to_owned(),
         format!("--filename={}", plan.file.display()),
+        format!("--size={}", plan.file_bytes),
         format!("--bssplit={}", sizes.join(":")),
         format!("--blockalign={}", plan.align_bytes),
         "--ioengine=io_uring".to_owned(),
@@ -179,6 +177,7 @@ mod tests {
         let plan = Plan {
             file: Path::new("/x/store"),
             access: Access::RandomReads,
+            file_bytes: 1 << 30,
             sizes: &[(4096, 100)],
             align_bytes: 512,
             depth: 81,

@@ -49,6 +49,17 @@ impl Budget {
         fs::write(path, pid.to_string()).map_err(BenchError::system(doing))
     }
 
+    /// Whether the kernel killed a process of the group for want of memory.
+    pub(crate) fn has_killed(&self) -> bool {
+        // Version 2 tells in the first file, version 1 in the second.
+        ["memory.events", "memory.oom_control"].iter().any(|file| {
+            let text = fs::read_to_string(self.path.join(file)).unwrap_or_default();
+            text.lines()
+                .filter_map(|line| line.strip_prefix("oom_kill "))
+                .any(|count| count.trim() != "0")
+        })
+    }
+
     /// Where the group is, for the report.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -103,5 +114,10 @@ mod tests {
         let read = |name: &str| fs::read_to_string(budget.path().join(name)).unwrap();
         assert_eq!(read("memory.max"), "4096");
         assert_eq!(read("cgroup.procs"), "7");
+        let oom = root.path().join("x/memory.oom_control");
+        fs::write(&oom, "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n").unwrap();
+        assert!(!budget.has_killed());
+        fs::write(&oom, "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n").unwrap();
+        assert!(budget.has_killed());
     }
 }

@@ -4,7 +4,7 @@ use super::Binary;
 use super::launch::{Address, Launch, Setting, command_line};
 
 /// Write buffers, tables and sockets of a small server, which the cache must leave room for.
-const OWN_BYTES: u64 = 160 << 20;
+const OWN_BYTES: u64 = 96 << 20;
 /// Bytes of the index for each key, all slack included, as documented.
 const INDEX_BYTES_PER_KEY: u64 = 32;
 /// A cache below this holds nothing worth looking for.

@@ -34,7 +34,7 @@ pub(crate) struct Running {
     directory: PathBuf,
     log: PathBuf,
     // Dropped after the process, so that the group is empty by then.
-    _budget: Option<Budget>,
+    budget: Option<Budget>,
 }
 
 impl Running {
@@ -71,7 +71,7 @@ impl Running {
             launch,
             directory,
             log,
-            _budget: budget,
+            budget,
         };
         running.wait_ready(cancel)?;
         Ok(running)
@@ -99,9 +99,18 @@ impl Running {
     /// An error with the log's end when the process has ended.
     pub(crate) fn check_alive(&mut self) -> Result<(), BenchError> {
         match self.process.ended()? {
+            Some(_) if self.budget.as_ref().is_some_and(Budget::has_killed) => {
+                Err(self.failure("was killed: its memory budget was too small for it:".to_owned()))
+            }
             Some(status) => Err(self.failure(format!("ended ({status}):"))),
             None => Ok(()),
         }
+    }
+
+    /// What cannot be measured because `error` came on the way to it.
+    pub(crate) fn unprepared(&mut self, error: &BenchError) -> BenchError {
+        let ended = self.check_alive().err();
+        ended.unwrap_or_else(|| self.failure(format!("could not be prepared: {error}")))
     }
 
     fn failure(&self, what: String) -> BenchError {

@@ -65,7 +65,7 @@ fn measure(
     };
     let mut server = session.start(peer, &need)?;
     let base = plan(server.address(), key_count);
-    own::fill(&base, &session.drive())?;
+    session.prepare(&mut server, |drive| own::fill(&base, drive))?;
     let turns = if is_quick { TURNS_QUICK } else { TURNS };
     let overwrite = Plan {
         mix: Mix::SET,

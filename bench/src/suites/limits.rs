@@ -18,7 +18,7 @@ use crate::drivers::fio::{self, Access};
 use crate::drivers::own;
 use crate::error::BenchError;
 use crate::load::{Length, Plan};
-use crate::peers::client::info_number;
+use crate::peers::client::{self, info_number};
 use crate::peers::{Peer, Running};
 use crate::results::{Limit, Row};
 
@@ -72,12 +72,13 @@ fn device_alone(session: &mut Session) -> Result<(), BenchError> {
         for depth in depths {
             let accesses = [
                 ("randread", Access::RandomReads),
-                ("randwrite", Access::RandomWrites { file_bytes }),
+                ("randwrite", Access::RandomWrites),
             ];
             for (name, access) in accesses {
                 let plan = Window {
                     name: format!("{name} 4k qd{depth}"),
                     file: &file,
+                    file_bytes,
                     access,
                     sizes: &[(BLOCK_BYTES, 100)],
                     align_bytes: BLOCK_BYTES,
@@ -118,6 +119,7 @@ fn write_file(path: &Path, bytes: u64) -> Result<(), BenchError> {
 struct Window<'a> {
     name: String,
     file: &'a Path,
+    file_bytes: u64,
     access: Access,
     sizes: &'a [(u64, u32)],
     align_bytes: u64,
@@ -132,6 +134,7 @@ fn limit(session: &mut Session, window: &Window) -> Result<(), BenchError> {
     let plan = fio::Plan {
         file: window.file,
         access: window.access,
+        file_bytes: window.file_bytes,
         sizes: window.sizes,
         align_bytes: window.align_bytes,
         depth: window.depth,
@@ -155,7 +158,7 @@ fn limit(session: &mut Session, window: &Window) -> Result<(), BenchError> {
         suite: session.suite().name().to_owned(),
         name: window.name.clone(),
         round: window.round,
-        file_bytes: std::fs::metadata(window.file).map_or(0, |file| file.len()),
+        file_bytes: window.file_bytes,
         block_bytes: weighted.sum::<u64>() / 100,
         depth: window.depth,
         reads_per_s: reached.operations_per_s,
@@ -170,6 +173,8 @@ struct Servers {
     redis: Option<Running>,
     key_count: u64,
     file: PathBuf,
+    /// Of the file, what holds records.
+    file_bytes: u64,
     align_bytes: u64,
 }
 
@@ -182,14 +187,14 @@ fn beside(session: &mut Session, cores: &str, memory: Memory) -> Result<(), Benc
     let has_reference = cores == "one core" && session.has(Peer::Redis);
     let mut servers = start(session, memory, has_reference)?;
     let sizes = fio::read_sizes(RECORD_BYTES, RECORD_UNIT_BYTES, servers.align_bytes);
-    let regime = session.options().regime.name();
-    let table = format!("limits, {regime}, {cores}");
+    let table = format!("limits, {cores}");
     for round in 0..session.options().round_count() {
         for (connections, pipeline) in LOADS {
             let depth = connections * pipeline;
             let window = Window {
                 name: format!("randread records qd{depth}, {cores}"),
                 file: &servers.file,
+                file_bytes: servers.file_bytes,
                 access: Access::RandomReads,
                 sizes: &sizes,
                 align_bytes: servers.align_bytes,
@@ -234,10 +239,8 @@ fn start(
         keeps_data: false,
     };
     let cellar = session.start(Peer::Cellar, &need)?;
-    own::fill(
-        &own::plan(cellar.address(), key_count, VALUE_BYTES),
-        &session.drive(),
-    )?;
+    let fill = own::plan(cellar.address(), key_count, VALUE_BYTES);
+    own::fill(&fill, &session.drive())?;
     // The write buffers hold the newest records; after a start all are on the device.
     cellar.stop();
     leave_page_cache(&session.directory(Peer::Cellar))?;
@@ -248,22 +251,28 @@ fn start(
         let keys = (key_count / REFERENCE_SHARE).max(1);
         need.keeps_data = false;
         let redis = session.start(Peer::Redis, &need)?;
-        own::fill(
-            &own::plan(redis.address(), keys, VALUE_BYTES),
-            &session.drive(),
-        )?;
+        let fill = own::plan(redis.address(), keys, VALUE_BYTES);
+        own::fill(&fill, &session.drive())?;
         Some(redis)
     } else {
         None
     };
-    let file = cellar.directory().join("store.cellar");
     Ok(Servers {
+        file_bytes: written_bytes(&cellar),
+        file: cellar.directory().join("store.cellar"),
         cellar,
         redis,
         key_count,
-        file,
         align_bytes,
     })
+}
+
+/// Bytes from the start of the store that hold records: segments are taken from the start on.
+fn written_bytes(cellar: &Running) -> u64 {
+    let info = cellar.info();
+    let whole = |name: &str| client::info_text(&info, name)?.parse::<u64>().ok();
+    let segments = whole("segments_sealed").unwrap_or_default();
+    segments.max(1) * whole("segment_bytes").unwrap_or(1 << 20)
 }
 
 /// The block that the store reads in, told by the mean size of its reads.
@@ -320,6 +329,7 @@ fn gets(
 /// Medians side by side: what this suite is for.
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 fn say_ratios(session: &Session, cores: &str, table: &str) {
+    let title = session.titled(table);
     for (connections, pipeline) in LOADS {
         let depth = connections * pipeline;
         let column = format!("GET, {connections} x {pipeline} in flight");
@@ -332,7 +342,7 @@ fn say_ratios(session: &Session, cores: &str, table: &str) {
         let median = |values: Vec<f64>| Summary::of(&values).map(|summary| summary.median);
         let of = |server: &str| {
             let rows = session.samples().iter();
-            let rows = rows.filter(|row| row.table == table && row.column == column);
+            let rows = rows.filter(|row| row.table == title && row.column == column);
             let rows: Vec<_> = rows
                 .filter(|row| row.server == server && row.operations > 0)
                 .collect();

@@ -50,7 +50,7 @@ fn measure(
     )?;
     let size = usize::from(VALUE_BYTES);
     let base = own::plan(server.address(), key_count, size..=size);
-    own::fill(&base, &session.drive())?;
+    session.prepare(&mut server, |drive| own::fill(&base, drive))?;
     for (name, test) in [("SET", Test::Set), ("GET", Test::Get)] {
         let table = format!("pipeline, {name}, {}", session.layout().name());
         for depth in DEPTHS {

@@ -44,9 +44,9 @@ fn measure(
         key_count,
         keeps_data: false,
     };
-    let server = session.start(peer, &need)?;
+    let mut server = session.start(peer, &need)?;
     let plan = own::plan(server.address(), key_count, VALUE_BYTES);
-    let filled = own::fill(&plan, &session.drive())?;
+    let filled = session.prepare(&mut server, |drive| own::fill(&plan, drive))?;
     child::pause(SETTLE, session.cancel())?;
     let directory = server.directory().to_owned();
     server.kill();
@@ -87,7 +87,7 @@ fn sample(
     let has_device = session.options().regime == super::options::Regime::Disk;
     Ok(Sample {
         suite: session.suite().name().to_owned(),
-        table: "recovery, kill -9 to the first answer".to_owned(),
+        table: session.titled("recovery, kill -9 to the first answer"),
         column: "start".to_owned(),
         server: server.peer().name().to_owned(),
         round,

@@ -45,6 +45,22 @@ impl Session<'_> {
         })
     }
 
+    /// Does what comes before a measurement, such as a fill. A server that cannot be brought there is
+    /// left out, and the others go on.
+    pub(crate) fn prepare(
+        &mut self,
+        server: &mut Running,
+        work: impl FnOnce(&Drive) -> Result<Outcome, BenchError>,
+    ) -> Result<Outcome, BenchError> {
+        self.cancel().check()?;
+        match work(&self.drive()) {
+            Err(error @ (BenchError::Driver { .. } | BenchError::Reply { .. })) => {
+                Err(server.unprepared(&error))
+            }
+            other => other,
+        }
+    }
+
     /// The same, with further figures.
     pub(crate) fn measure_with(
         &mut self,
@@ -68,7 +84,7 @@ impl Session<'_> {
         };
         let mut sample = self.sample(server, place, (&before, &after), &outcome);
         sample.figures = figures;
-        self.say(&line(&sample, self.options().round_count()));
+        self.say(&line(&sample, place));
         self.record(Row::Sample(sample.clone()))?;
         self.record_points(server, place, outcome)?;
         Ok(sample)
@@ -88,7 +104,7 @@ impl Session<'_> {
         notes.extend_from_slice(server.notes());
         Sample {
             suite: self.suite().name().to_owned(),
-            table: place.table.to_owned(),
+            table: self.titled(place.table),
             column: place.column.to_owned(),
             server: server.peer().name().to_owned(),
             round: place.round,
@@ -121,7 +137,7 @@ impl Session<'_> {
         };
         let series = Series {
             suite: self.suite().name().to_owned(),
-            table: place.table.to_owned(),
+            table: self.titled(place.table),
             column: place.column.to_owned(),
             server: server.peer().name().to_owned(),
             round: place.round,
@@ -142,15 +158,10 @@ fn failed(error: &BenchError) -> Outcome {
 }
 
 /// What progress shows of a sample.
-fn line(sample: &Sample, round_count: u32) -> String {
-    let Sample {
-        server,
-        table,
-        column,
-        ..
-    } = sample;
-    let round = sample.round + 1;
-    let head = format!("{round}/{round_count}  {server:11}  {table}, {column}:");
+fn line(sample: &Sample, place: &Place) -> String {
+    let Sample { server, column, .. } = sample;
+    let (table, round) = (place.table, place.round + 1);
+    let head = format!("{round}  {server:11}  {table}, {column}:");
     if sample.operations == 0 {
         let note = sample.notes.first().map_or("", String::as_str);
         return format!("{head} {}", note.lines().next().unwrap_or_default());

@@ -133,6 +133,12 @@ impl<'a> Session<'a> {
         self.stage.core_count().div_ceil(2)
     }
 
+    /// The title of a table: durability classes and kinds of device never share one.
+    pub(crate) fn titled(&self, table: &str) -> String {
+        let durability = self.options.durability.name();
+        format!("{table}; {durability}, {}", self.options.regime.name())
+    }
+
     /// Length of a measurement for load generators whose unit is a second; never none.
     pub(crate) fn whole_seconds(&self, full: f64) -> u64 {
         let length = Duration::from_secs_f64(self.options.seconds(full).ceil());

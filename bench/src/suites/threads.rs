@@ -62,10 +62,8 @@ fn measure(
         },
     )?;
     let size = usize::from(VALUE_BYTES);
-    own::fill(
-        &own::plan(server.address(), key_count, size..=size),
-        &session.drive(),
-    )?;
+    let base = own::plan(server.address(), key_count, size..=size);
+    session.prepare(&mut server, |drive| own::fill(&base, drive))?;
     let table = format!(
         "threads, {threads} of the server, {}",
         session.layout().name()

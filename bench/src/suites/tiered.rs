@@ -59,8 +59,7 @@ fn measure(
         keeps_data: false,
     };
     let mut server = session.start(peer, &need)?;
-    let regime = session.options().regime.name();
-    let table = |pipeline| format!("tiered, {regime}, pipeline {pipeline}");
+    let table = |pipeline| format!("tiered, pipeline {pipeline}");
     let fill_table = table(1);
     let place = Place {
         table: &fill_table,
@@ -144,12 +143,11 @@ fn open_loop(
         length: Length::Time(Duration::from_secs_f64(session.options().seconds(SECONDS))),
         ..own::plan(server.address(), key_count.max(1), least..=most)
     };
-    own::fill(&base, &session.drive())?;
+    session.prepare(server, |drive| own::fill(&base, drive))?;
     leave_page_cache(server.directory())?;
-    let table = format!("tiered, {}, open loop", session.options().regime.name());
     let column = format!("GET at {rate:.0}/s");
     let place = Place {
-        table: &table,
+        table: "tiered, open loop",
         column: &column,
         round,
     };

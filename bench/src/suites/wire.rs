@@ -87,7 +87,8 @@ fn measure(
         own::run(&plan, drive)
     })?;
     // Random keys leave gaps; the columns that follow find every key.
-    own::fill(&base(server.address()), &session.drive())?;
+    let fill = base(server.address());
+    session.prepare(&mut server, |drive| own::fill(&fill, drive))?;
     for (column, mix, keys) in COLUMNS {
         let plan = Plan {
             mix,
@@ -99,7 +100,7 @@ fn measure(
             length: Length::Time(length.mul_f64(WARM_UP_SHARE)),
             ..plan.clone()
         };
-        own::run(&warm_up, &session.drive())?;
+        session.prepare(&mut server, |drive| own::run(&warm_up, drive))?;
         session.measure(&mut server, &place(column), |_, drive| {
             own::run(&plan, drive)
         })?;

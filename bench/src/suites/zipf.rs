@@ -11,11 +11,14 @@ use crate::error::BenchError;
 use crate::load::{KeyChoice, Length, Plan};
 use crate::peers::{Address, Peer};
 
-/// Percent of the data that memory has room for.
-const SHARES: [u64; 3] = [5, 10, 20];
+/// Percent of the data that memory has room for; the smallest last, as a server that does not fit
+/// into it takes no further part.
+const SHARES: [u64; 3] = [20, 10, 5];
+/// A quick run's data is so small that no server fits into a tenth of it.
+const MEMORY_BYTES_MIN_QUICK: u64 = 128 << 20;
 const VALUE_BYTES: u16 = 1024;
-/// Two GiB, so that a tenth has room for buffers and index too.
-const KEY_COUNT: u64 = 2_000_000;
+/// Four GiB, so that a tenth has room for buffers and index too.
+const KEY_COUNT: u64 = 4_000_000;
 const KEY_COUNT_QUICK: u64 = 20_000;
 const SECONDS: f64 = 10.0;
 /// Of a column's length: long enough for the cache to hold what it would.
@@ -27,7 +30,11 @@ pub(super) fn run(session: &mut Session) -> Result<(), BenchError> {
     let data_bytes =
         session.options().key_count(KEY_COUNT, KEY_COUNT_QUICK) * u64::from(VALUE_BYTES);
     for share in SHARES {
-        let bytes = session.options().memory_bytes(data_bytes * share / 100)?;
+        let mut bytes = data_bytes * share / 100;
+        if session.options().quick {
+            bytes = bytes.max(MEMORY_BYTES_MIN_QUICK);
+        }
+        let bytes = session.options().memory_bytes(bytes)?;
         let memory = Memory::BudgetBelowData(bytes);
         session.arrange(session.layout(), memory)?;
         session.rounds(|session, peer, round| measure(session, peer, round, (share, memory)))?;
@@ -59,14 +66,15 @@ fn measure(
         length: Length::Time(length),
         ..own::plan(address, key_count, size..=size)
     };
-    own::fill(&base(server.address()), &session.drive())?;
+    let fill = base(server.address());
+    session.prepare(&mut server, |drive| own::fill(&fill, drive))?;
     leave_page_cache(server.directory())?;
     let warm_up = Plan {
         pipeline: PIPELINES[1],
         length: Length::Time(length.mul_f64(WARM_UP_SHARE)),
         ..base(server.address())
     };
-    own::run(&warm_up, &session.drive())?;
+    session.prepare(&mut server, |drive| own::run(&warm_up, drive))?;
     let table = format!("zipf 0.99, memory for {share} % of the data");
     for pipeline in PIPELINES {
         let column = format!("GET, pipeline {pipeline}");
