@@ -1,8 +1,8 @@
 //! Load generators: other people's programs, and the built-in client.
 //!
 //! ```text
-//!   suite --> redis_benchmark | memtier | fio --> tool (run on the load's cores) --> parse --> Outcome
-//!        \--> own (the built-in client, in this process) ----------------------------------^
+//!   suite --> redis_benchmark | memtier | fio --> tool (on the load's cores) --> parse --> Outcome
+//!        \--> own (the built-in client, in this process) -----------------------------^
 //! ```
 //!
 //! Owns command lines and the reading of what is printed. Must never make up a figure: output that

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   cancel (Ctrl-C) --> child (pinned processes) --> usage (CPU, DRAM, device bytes of a process)
-//!   cores (who runs where)   cgroup (memory budget)   steal (time taken away)   facts (for the report)
+//!   cores (who runs where)   cgroup (memory budget)   steal (time taken away)   facts (report)
 //! ```
 //!
 //! Owns everything that is read from /proc and /sys. Must never touch a process or a control group

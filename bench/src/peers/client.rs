@@ -1,4 +1,5 @@
-//! A blocking client for what is not measured: is it ready, INFO, one command to see if it is known.
+//! A blocking client for what is not measured: is it ready, INFO, one command to see if it is
+//! known.
 //!
 //! Every read and write has a time limit. Must never be used to measure.
 

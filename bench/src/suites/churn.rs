@@ -1,5 +1,5 @@
-//! `churn`: a store that is 80 % full is overwritten ten times over; then GETs and SETs come at 60 %
-//! of the rate that it could take, in windows with the cleaner at work and held in turns.
+//! `churn`: a store that is 80 % full is overwritten ten times over; then GETs and SETs come at 60
+//! % of the rate that it could take, in windows with the cleaner at work and held in turns.
 //!
 //! Only Cellar's cleaner can be held; other servers show the windows at work.
 

@@ -2,7 +2,8 @@
 //!
 //! `fio` reads the server's own file, in the sizes and with the alignment that the server reads, at
 //! the same depth on the same cores. On one core the server's CPU time per GET stands beside
-//! redis-server's from DRAM plus `fio`'s per read; on all cores the reads a second stand side by side.
+//! redis-server's from DRAM plus `fio`'s per read; on all cores the reads a second stand side by
+//! side.
 
 use std::fs::File;
 use std::io::Write;

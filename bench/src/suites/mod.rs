@@ -1,8 +1,8 @@
 //! The suites: which servers, which loads, in which order.
 //!
 //! ```text
-//!   Options --> Session (stage, servers, rounds) --> a suite --> drivers --> Sample --> results.jsonl
-//!                                                                       \--> table on the terminal
+//!   Options --> Session (stage, servers, rounds) --> a suite --> drivers --> Sample
+//!                                       results.jsonl, table on the terminal <--/
 //! ```
 //!
 //! Owns the order of things. In every suite each server gets the same cores, memory, durability and

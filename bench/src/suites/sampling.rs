@@ -31,8 +31,8 @@ impl Around {
 }
 
 impl Session<'_> {
-    /// Measures one load on `server` and writes its row. A load that fails while the server lives is
-    /// a row with the error; a server that ends is an error.
+    /// Measures one load on `server` and writes its row. A load that fails while the server lives
+    /// is a row with the error; a server that ends is an error.
     pub(crate) fn measure(
         &mut self,
         server: &mut Running,
@@ -45,8 +45,8 @@ impl Session<'_> {
         })
     }
 
-    /// Does what comes before a measurement, such as a fill. A server that cannot be brought there is
-    /// left out, and the others go on.
+    /// Does what comes before a measurement, such as a fill. A server that cannot be brought there
+    /// is left out, and the others go on.
     pub(crate) fn prepare(
         &mut self,
         server: &mut Running,

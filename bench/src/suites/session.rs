@@ -1,7 +1,7 @@
 //! One run of a suite: its servers, their starts, its rows.
 //!
-//! Owns who takes part. A server that is not there, does not come up, or ends on its own is left out
-//! with the reason, and the others go on.
+//! Owns who takes part. A server that is not there, does not come up, or ends on its own is left
+//! out with the reason, and the others go on.
 
 use std::collections::HashSet;
 use std::fs;
@@ -180,7 +180,8 @@ impl<'a> Session<'a> {
         self.layout
     }
 
-    /// Moves servers and load to the cores of `layout`, and writes how this part of the run is made.
+    /// Moves servers and load to the cores of `layout`, and writes how this part of the run is
+    /// made.
     pub(crate) fn arrange(&mut self, layout: Layout, memory: Memory) -> Result<(), BenchError> {
         self.split = self.stage.split(layout)?;
         self.layout = layout;

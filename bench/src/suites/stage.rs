@@ -119,9 +119,9 @@ impl Stage {
         let _ = fs::remove_dir_all(self.directory(peer));
     }
 
-    /// A control group with `bytes` for a server, where one can be made. On a RAM-backed file system
-    /// the data's own pages would count as the server's, so there servers keep their budget by their
-    /// settings alone.
+    /// A control group with `bytes` for a server, where one can be made. On a RAM-backed file
+    /// system the data's own pages would count as the server's, so there servers keep their budget
+    /// by their settings alone.
     pub(crate) fn budget(&mut self, peer: Peer, bytes: u64) -> Option<Budget> {
         if self.regime == Regime::Ram {
             let text = "the RAM-backed data would count as the servers' memory";
