@@ -125,6 +125,8 @@ fn send_some(socket: &mut Socket, bytes: &[u8]) -> io::Result<usize> {
     match socket.write(bytes) {
         Ok(count) => Ok(count),
         Err(error) if is_transient(&error) => Ok(0),
+        // The server closed its end. What it said before that, and the end, are left to the read.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(bytes.len()),
         Err(error) => Err(error),
     }
 }
