@@ -8,12 +8,14 @@
 //!
 //! Owns the command line. Must never be needed to run the server.
 
+mod cost;
 mod drivers;
 mod error;
 mod host;
 mod layers;
 mod load;
 mod peers;
+mod report;
 mod results;
 mod suites;
 
@@ -47,6 +49,10 @@ enum Bench {
     Eviction(layers::eviction::Arguments),
     /// A load on a server that is running: rates, latencies, every value read checked.
     Load(load::LoadArguments),
+    /// A page of tables and plots from files of results.
+    Report(report::ReportArguments),
+    /// Nodes and monthly cost of a workload, from files of results and assumptions.
+    Cost(cost::CostArguments),
 }
 
 fn main() -> ExitCode {
@@ -69,5 +75,7 @@ fn run(bench: Bench) -> io::Result<()> {
         Bench::Cleaner(arguments) => layers::cleaner::run(&arguments),
         Bench::Eviction(arguments) => layers::eviction::run(&arguments),
         Bench::Load(arguments) => load::run_by_hand(&arguments, &AtomicBool::new(false)),
+        Bench::Report(arguments) => report::run(&arguments).map_err(std::io::Error::other),
+        Bench::Cost(arguments) => cost::run(&arguments).map_err(std::io::Error::other),
     }
 }

@@ -76,6 +76,7 @@ pub(crate) struct Punctuality {
 }
 
 /// The usual figures of a histogram, in microseconds.
+#[expect(clippy::struct_field_names, reason = "units stand in the names")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary {
     pub(crate) p50_us: f64,

@@ -1,0 +1,106 @@
+//! Bars: one figure of each server, grouped by column, with the least and the most of the rounds.
+//!
+//! Owns the layout: names on the left, figures on the right, the bars between. Must never start a bar
+//! elsewhere than at zero.
+
+use super::axis::Axis;
+use super::svg::{Anchor, Drawing, LINE, WIDTH, fitted, text_width};
+use crate::report::figures::Spread;
+use crate::report::number;
+
+/// Room for the names of servers at most.
+const NAME_WIDTH_MAX: f64 = 140.0;
+const BAR_HEIGHT: f64 = 11.0;
+const GROUP_GAP: f64 = 8.0;
+/// Between names, bars and figures.
+const GAP: f64 = 6.0;
+
+/// The bars of one column.
+pub(crate) struct BarGroup {
+    pub(crate) name: String,
+    pub(crate) bars: Vec<Bar>,
+}
+
+/// One server's bar.
+pub(crate) struct Bar {
+    pub(crate) server: String,
+    /// The server's colour.
+    pub(crate) class: String,
+    pub(crate) spread: Spread,
+    /// The median as it is shown.
+    pub(crate) text: String,
+}
+
+/// The figure of all groups on one scale, whose ticks `show` names; nothing if there are no bars.
+pub(crate) fn bars(
+    title: &str,
+    unit: &str,
+    groups: &[BarGroup],
+    show: fn(f64) -> String,
+) -> String {
+    let all = || groups.iter().flat_map(|group| &group.bars);
+    let Some(most) = all().map(|bar| bar.spread.max).max_by(f64::total_cmp) else {
+        return String::new();
+    };
+    let widest = |width: fn(&Bar) -> f64| all().map(width).fold(0.0, f64::max);
+    let left = widest(|bar| text_width(&bar.server)).min(NAME_WIDTH_MAX) + GAP;
+    let right = WIDTH - widest(|bar| text_width(&bar.text)) - GAP * 2.0;
+    let axis = Axis::linear(most, left, right - left);
+
+    let mut drawing = Drawing::new();
+    let bottom = height(groups);
+    for tick in axis.ticks() {
+        drawing.line((tick.at, LINE), (tick.at, bottom), "grid");
+        let label = number::tick(&show(tick.value));
+        drawing.text((tick.at, bottom + 14.0), Anchor::Middle, "tick", &label);
+    }
+    let mut top = 0.0;
+    for group in groups.iter().filter(|group| !group.bars.is_empty()) {
+        drawing.text(
+            (0.0, top + 13.0),
+            Anchor::Start,
+            "group",
+            &fitted(&group.name, WIDTH),
+        );
+        top += LINE;
+        for bar in &group.bars {
+            draw(&mut drawing, bar, &axis, (left, top));
+            top += LINE;
+        }
+        top += GROUP_GAP;
+    }
+    let middle = f64::midpoint(left, right);
+    drawing.text((middle, bottom + 30.0), Anchor::Middle, "unit", unit);
+    drawing.figure(title, bottom + 36.0)
+}
+
+fn height(groups: &[BarGroup]) -> f64 {
+    let of_group = |group: &BarGroup| {
+        let lines = u32::try_from(group.bars.len()).map_or(0.0, f64::from);
+        LINE + lines * LINE + GROUP_GAP
+    };
+    let shown = groups.iter().filter(|group| !group.bars.is_empty());
+    shown.map(of_group).sum::<f64>()
+}
+
+fn draw(drawing: &mut Drawing, bar: &Bar, axis: &Axis, (left, top): (f64, f64)) {
+    let baseline = top + 12.0;
+    let name = fitted(&bar.server, left - GAP);
+    drawing.text((left - GAP, baseline), Anchor::End, "name", &name);
+    let end = axis.at(bar.spread.median);
+    let bar_top = top + 3.0;
+    let class = format!("bar {}", bar.class);
+    drawing.rectangle((left, bar_top), (end - left, BAR_HEIGHT), &class);
+    if bar.spread.count > 1 {
+        let middle = bar_top + BAR_HEIGHT / 2.0;
+        let (least, most) = (axis.at(bar.spread.min), axis.at(bar.spread.max));
+        // Each stroke has a rim, so that it is seen on a bar of any colour.
+        for class in ["whisker rim", "whisker"] {
+            drawing.line((least, middle), (most, middle), class);
+            for at in [least, most] {
+                drawing.line((at, middle - 3.0), (at, middle + 3.0), class);
+            }
+        }
+    }
+    drawing.text((WIDTH, baseline), Anchor::End, "value", &bar.text);
+}
