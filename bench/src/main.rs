@@ -21,9 +21,10 @@ mod suites;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
+
+use host::cancel::Flag;
 
 /// Benchmarks of Cellar and its peers, and of Cellar's layers.
 #[derive(Parser)]
@@ -74,8 +75,11 @@ fn run(bench: Bench) -> io::Result<()> {
         Bench::IndexLookup(arguments) => layers::index::lookup(&arguments),
         Bench::Cleaner(arguments) => layers::cleaner::run(&arguments),
         Bench::Eviction(arguments) => layers::eviction::run(&arguments),
-        Bench::Load(arguments) => load::run_by_hand(&arguments, &AtomicBool::new(false)),
-        Bench::Report(arguments) => report::run(&arguments).map_err(std::io::Error::other),
-        Bench::Cost(arguments) => cost::run(&arguments).map_err(std::io::Error::other),
+        Bench::Load(arguments) => {
+            let cancel = Flag::on_signals().map_err(io::Error::other)?;
+            load::run_by_hand(&arguments, cancel.as_atomic())
+        }
+        Bench::Report(arguments) => report::run(&arguments).map_err(io::Error::other),
+        Bench::Cost(arguments) => cost::run(&arguments).map_err(io::Error::other),
     }
 }

@@ -16,7 +16,9 @@ const RATES: [(&str, &str, &str); 4] = [
 
 /// Where memory for a key is looked for.
 const MEMORY_SUITE: &str = "memory";
-const MEMORY_FIGURE: &str = "resident memory per key";
+/// What it is called, the better one first: what a server keeps for its keys by its own account, which
+/// leaves out buffers and caches that do not grow with them; else how much the process grew.
+const MEMORY_FIGURES: [&str; 2] = ["index memory per key", "resident memory per key"];
 
 /// What was measured of one server.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,11 +37,14 @@ pub(crate) struct Rates {
     pub(crate) source: String,
 }
 
-/// Resident bytes for each key, at values of `value_bytes`.
+/// Bytes of memory for each key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Memory {
     pub(crate) bytes_per_key: f64,
+    /// Of the values that were stored, which a server in memory holds as well.
     pub(crate) value_bytes: f64,
+    /// The figure's name.
+    pub(crate) figure: &'static str,
 }
 
 /// All servers of the results, in their order.
@@ -102,29 +107,30 @@ fn median_rate(entry: &Entry) -> Option<f64> {
 
 /// The memory for a key in the first table whose name tells the size of the values.
 fn memory(sections: &[Section], server: &str) -> Option<Memory> {
-    let of_suite = sections
-        .iter()
-        .filter(|section| section.run.suite == MEMORY_SUITE);
-    let mut tables = of_suite.flat_map(|section| &section.tables);
-    tables.find_map(|table| {
-        let value_bytes = last_number(&table.name)?;
-        let mut entries = table
-            .columns
+    let of_suite = || {
+        sections
             .iter()
-            .filter_map(|column| entry(column, server));
-        let spread = entries.find_map(|entry| {
-            let figures = entry.samples.iter().flat_map(|sample| &sample.figures);
-            Spread::of(
-                figures
-                    .filter(|figure| figure.name == MEMORY_FIGURE)
-                    .map(|f| f.value),
-            )
-        })?;
-        (spread.median > 0.0).then_some(Memory {
-            bytes_per_key: spread.median,
-            value_bytes,
+            .filter(|section| section.run.suite == MEMORY_SUITE)
+    };
+    MEMORY_FIGURES.iter().find_map(|figure| {
+        let mut tables = of_suite().flat_map(|section| &section.tables);
+        tables.find_map(|table| {
+            let columns = table.columns.iter();
+            let mut entries = columns.filter_map(|column| entry(column, server));
+            let bytes_per_key = entries.find_map(|entry| median_figure(entry, figure))?;
+            (bytes_per_key > 0.0).then_some(Memory {
+                bytes_per_key,
+                value_bytes: last_number(&table.name)?,
+                figure,
+            })
         })
     })
+}
+
+fn median_figure(entry: &Entry, name: &str) -> Option<f64> {
+    let figures = entry.samples.iter().flat_map(|sample| &sample.figures);
+    let values = figures.filter(|figure| figure.name == name);
+    Spread::of(values.map(|figure| figure.value)).map(|spread| spread.median)
 }
 
 /// The last number in a name such as "memory, values of 100 B".

@@ -14,6 +14,8 @@ use super::measured::Measured;
 
 const TERA: f64 = 1e12;
 const GIGA: f64 = 1e9;
+/// The source of a figure that was not measured.
+const ASSUMED: &str = "assumed";
 
 /// A server with all that the model wants to know of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +29,7 @@ pub(crate) struct Candidate {
     /// Where the rates come from.
     pub(crate) rates_source: String,
     /// Where the memory for a key comes from.
-    pub(crate) memory_source: String,
+    pub(crate) memory_source: &'static str,
 }
 
 /// What a server's nodes come to.
@@ -116,11 +118,11 @@ fn candidate(
             .or_else(|| rates.map(|rates| rates.writes_per_core_s))?,
         rates_source: match rates {
             Some(rates) if known.reads_per_core_s.is_none() => rates.source.clone(),
-            Some(_) | None => "assumed".to_owned(),
+            Some(_) | None => ASSUMED.to_owned(),
         },
-        memory_source: match beside_value {
-            Some(_) if known.memory_bytes_per_key.is_none() => "measured".to_owned(),
-            Some(_) | None => "assumed".to_owned(),
+        memory_source: match memory {
+            Some(memory) if known.memory_bytes_per_key.is_none() => memory.figure,
+            Some(_) | None => ASSUMED,
         },
     })
 }

@@ -42,10 +42,10 @@ fn sample(suite: &str, column: &str, server: &str, ops_per_s: f64) -> Sample {
     }
 }
 
-fn memory(server: &str, bytes: f64) -> Row {
+fn memory(server: &str, figure: &str, bytes: f64) -> Row {
     Row::Sample(Sample {
         figures: vec![Figure {
-            name: "resident memory per key".to_owned(),
+            name: figure.to_owned(),
             unit: "B".to_owned(),
             value: bytes,
         }],
@@ -69,8 +69,9 @@ fn sections() -> Vec<Section> {
         rate("tiered", "SET", "cellar", 80_000.0),
         rate("tiered", "GET", "kvrocks", 20_000.0),
         run("memory"),
-        memory("cellar", 28.0),
-        memory("redis", 190.0),
+        memory("cellar", "resident memory per key", 77.0),
+        memory("cellar", "index memory per key", 28.0),
+        memory("redis", "resident memory per key", 190.0),
     ];
     model::sections(rows).unwrap()
 }

@@ -86,7 +86,12 @@ pub(super) fn servers(section: &Section) -> String {
                 "<i class=\"dot {}\"></i>{} {}",
                 colour::class(&server.name),
                 escape(&server.name),
-                escape(server.version.as_deref().unwrap_or("(version unknown)"))
+                escape(
+                    server
+                        .version
+                        .as_deref()
+                        .map_or("(version unknown)", number_of)
+                )
             )
         })
         .collect();
@@ -94,13 +99,27 @@ pub(super) fn servers(section: &Section) -> String {
         let _ = writeln!(html, "<p class=\"servers\">{}</p>", shown.join(" · "));
     }
     if !absent.is_empty() {
-        html.push_str("<div class=\"absent\"><p>Not in these tables:</p><ul>\n");
+        let names: Vec<String> = absent.iter().map(|server| escape(&server.name)).collect();
+        let _ = writeln!(
+            html,
+            "<details class=\"absent\"><summary>Absent, with the reasons: {}</summary><ul>",
+            names.join(", ")
+        );
         for server in absent {
             html.push_str(&absence(server));
         }
-        html.push_str("</ul></div>\n");
+        html.push_str("</ul></details>\n");
     }
     html
+}
+
+/// The number in what a server says of its version; all that it says if there is none.
+fn number_of(version: &str) -> &str {
+    let numbers = version.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let mut numbers = numbers.map(|number| number.trim_matches('.'));
+    numbers
+        .find(|number| number.contains('.'))
+        .unwrap_or(version)
 }
 
 /// Why a server is left out; the lines of its log are folded below the first.
@@ -124,8 +143,9 @@ pub(super) fn commands(section: &Section) -> String {
     for server in section.servers.iter().filter(|server| server.found) {
         let _ = writeln!(
             html,
-            "<h5>{}</h5><pre>{}</pre>",
+            "<h5>{}</h5><p>{}</p><pre>{}</pre>",
             escape(&server.name),
+            escape(server.version.as_deref().unwrap_or("version unknown")),
             escape(&server.command_line.join(" "))
         );
         if !server.config.trim().is_empty() {
@@ -164,6 +184,14 @@ fn driver_commands(section: &Section) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_is_its_number() {
+        let redis = "Redis server v=8.2.3 sha=b5d43ceb:0 malloc=jemalloc-5.3.0 bits=64";
+        assert_eq!(number_of(redis), "8.2.3");
+        assert_eq!(number_of("cellar 0.1.0"), "0.1.0");
+        assert_eq!(number_of("unreleased"), "unreleased");
+    }
 
     #[test]
     fn dates_are_those_of_the_calendar() {

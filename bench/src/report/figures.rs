@@ -36,6 +36,15 @@ pub(crate) struct Spread {
     pub(crate) count: usize,
 }
 
+/// The best of a column's peers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Best<'a> {
+    pub(super) server: &'a str,
+    pub(super) median: f64,
+    /// Whether it had all its data in DRAM where others had not.
+    pub(super) is_reference: bool,
+}
+
 pub(super) const THROUGHPUT: Metric = Metric {
     title: "Throughput",
     unit: "operations/s",
@@ -146,23 +155,32 @@ impl Metric {
         Spread::of(entry.samples.iter().filter_map(self.of))
     }
 
-    /// The best median among the peers of a column, and whose it is.
-    pub(super) fn best_peer<'a>(&self, column: &'a Column) -> Option<(&'a str, f64)> {
-        column
-            .entries
-            .iter()
-            .filter(|entry| !is_cellar(&entry.server))
-            .filter_map(|entry| Some((entry.server.as_str(), self.spread(entry)?.median)))
-            .max_by(|(_, a), (_, b)| match self.better {
-                Better::Higher => a.total_cmp(b),
-                Better::Lower => b.total_cmp(a),
-            })
+    /// The best median among the peers of a column; among the references only if there are no others.
+    pub(super) fn best_peer<'a>(&self, column: &'a Column) -> Option<Best<'a>> {
+        let best = |is_reference: bool| {
+            column
+                .entries
+                .iter()
+                .filter(|entry| !is_cellar(&entry.server) && entry.is_reference() == is_reference)
+                .filter_map(|entry| {
+                    Some(Best {
+                        server: &entry.server,
+                        median: self.spread(entry)?.median,
+                        is_reference,
+                    })
+                })
+                .max_by(|a, b| match self.better {
+                    Better::Higher => a.median.total_cmp(&b.median),
+                    Better::Lower => b.median.total_cmp(&a.median),
+                })
+        };
+        best(false).or_else(|| best(true))
     }
 
     /// A median as a multiple of the best peer's.
     pub(super) fn ratio(&self, median: f64, column: &Column) -> Option<f64> {
-        let (_, best) = self.best_peer(column)?;
-        (best > 0.0).then(|| median / best)
+        let best = self.best_peer(column)?;
+        (best.median > 0.0).then(|| median / best.median)
     }
 }
 
@@ -218,11 +236,27 @@ mod tests {
                 entry("valkey", &[150.0]),
             ],
         };
-        assert_eq!(THROUGHPUT.best_peer(&column), Some(("redis", 200.0)));
+        let best = THROUGHPUT.best_peer(&column).unwrap();
+        assert_eq!((best.server, best.median), ("redis", 200.0));
         assert_eq!(THROUGHPUT.ratio(500.0, &column), Some(2.5));
         // Each sample of the tests takes a second of CPU.
-        let (name, micros) = CPU.best_peer(&column).unwrap();
-        assert_eq!((name, micros), ("redis", 5000.0));
+        let best = CPU.best_peer(&column).unwrap();
+        assert_eq!((best.server, best.median), ("redis", 5000.0));
+    }
+
+    #[test]
+    fn a_reference_is_compared_with_only_if_there_is_no_peer() {
+        let mut reference = entry("redis", &[900.0]);
+        reference.samples[0].notes = vec!["a reference: all data in DRAM".to_owned()];
+        let mut column = Column {
+            name: "get".to_owned(),
+            entries: vec![entry("cellar", &[500.0]), reference],
+        };
+        let best = THROUGHPUT.best_peer(&column).unwrap();
+        assert_eq!((best.server, best.is_reference), ("redis", true));
+        column.entries.push(entry("kvrocks", &[100.0]));
+        let best = THROUGHPUT.best_peer(&column).unwrap();
+        assert_eq!((best.server, best.is_reference), ("kvrocks", false));
     }
 
     #[test]

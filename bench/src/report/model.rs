@@ -146,6 +146,15 @@ impl Section {
     }
 }
 
+impl Entry {
+    /// Whether the server took part outside the memory budget, with all its data in DRAM. The suites
+    /// say so in a note.
+    pub(crate) fn is_reference(&self) -> bool {
+        let mut notes = self.samples.iter().flat_map(|sample| &sample.notes);
+        notes.any(|note| note.starts_with("a reference"))
+    }
+}
+
 /// Whether a server is one of ours; all others are its peers.
 pub(crate) fn is_cellar(server: &str) -> bool {
     server.starts_with("cellar")

@@ -23,7 +23,8 @@ pub(super) fn overview(sections: &[Section]) -> String {
         "<section id=\"overview\"><h2>At a glance</h2>\n\
          <p>Cellar's median in each column as a multiple of the best peer's: throughput (higher is \
          better), server CPU per operation and p99 (lower is better). Differences below {} are \
-         called even.</p>\n\
+         called even. Where no peer took part within the memory budget, the multiple is of one that \
+         has all data in DRAM.</p>\n\
          <div class=\"scroll\"><table>\n<thead><tr><th>column</th>\
          <th>throughput<small>operations/s</small></th><th>of the best peer</th>\
          <th>CPU per operation<small>µs</small></th><th>of the best peer</th>\
@@ -71,23 +72,30 @@ fn row(table: &str, (entry, column): (&Entry, &Column)) -> String {
     html + "</tr>\n"
 }
 
-/// Our median, and its multiple of the best peer's; None without either.
+/// Our median, and its multiple of the best peer's; None without either. A reference in DRAM is
+/// neither better nor worse.
 fn compared(metric: &Metric, entry: &Entry, column: &Column) -> Option<String> {
     let median = metric.spread(entry)?.median;
-    let (peer, _) = metric.best_peer(column)?;
+    let best = metric.best_peer(column)?;
     let ratio = metric.ratio(median, column)?;
     let gain = match metric.better {
         Better::Higher => ratio - 1.0,
         Better::Lower => 1.0 - ratio,
     };
-    let (class, word) = match gain {
-        gain if gain > EVEN => ("better", "better"),
-        gain if gain < -EVEN => ("worse", "worse"),
-        _ => ("even", "even"),
+    let class = match gain {
+        _ if best.is_reference => "even",
+        gain if gain > EVEN => "better",
+        gain if gain < -EVEN => "worse",
+        _ => "even",
+    };
+    let told = if best.is_reference {
+        format!("{} in DRAM", best.server)
+    } else {
+        format!("{class}, {}", best.server)
     };
     Some(format!(
-        "<td>{}</td><td><b class=\"{class}\">{ratio:.2}×</b><small>{word}, {}</small></td>",
+        "<td>{}</td><td><b class=\"{class}\">{ratio:.2}×</b><small>{}</small></td>",
         (metric.show)(median),
-        escape(peer)
+        escape(&told)
     ))
 }

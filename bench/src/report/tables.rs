@@ -92,9 +92,14 @@ fn row(entry: &Entry, column: &Column, shown: &[Shown<'_>], figures: &[(&str, &s
         ""
     };
     let mut html = format!(
-        "<tr{class}><th scope=\"row\"><i class=\"dot {}\"></i>{}</th>",
+        "<tr{class}><th scope=\"row\"><i class=\"dot {}\"></i>{}{}</th>",
         colour::class(&entry.server),
-        escape(&entry.server)
+        escape(&entry.server),
+        if entry.is_reference() {
+            "<small>all in DRAM</small>"
+        } else {
+            ""
+        }
     );
     for Shown { metric, has_ratio } in shown {
         let spread = metric.spread(entry);
