@@ -61,6 +61,18 @@ pub(crate) fn fill(plan: &Plan, drive: &Drive) -> Result<Outcome, BenchError> {
     Ok(outcome)
 }
 
+/// Reads every key of `plan` twice, so that a cache that wants to see a key again has seen it.
+pub(crate) fn read_all(plan: &Plan, drive: &Drive) -> Result<Outcome, BenchError> {
+    let reads = Plan {
+        connections: FILL_CONNECTIONS,
+        pipeline: FILL_PIPELINE,
+        mix: Mix::GET,
+        length: Length::Operations(plan.key_count.saturating_mul(2)),
+        ..plan.fill()
+    };
+    run(&reads, drive)
+}
+
 /// Carries the plan out once; the latencies are those of all operations.
 pub(crate) fn run(plan: &Plan, drive: &Drive) -> Result<Outcome, BenchError> {
     let found = found(plan, drive)?;

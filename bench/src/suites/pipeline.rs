@@ -5,7 +5,8 @@ use super::sampling::Place;
 use super::session::{Memory, Need, Session};
 use crate::drivers::{own, redis_benchmark};
 use crate::error::BenchError;
-use crate::peers::Peer;
+use crate::load;
+use crate::peers::{Peer, Running};
 use redis_benchmark::{Plan, Test};
 
 const DEPTHS: [u32; 4] = [1, 8, 32, 128];
@@ -23,6 +24,18 @@ pub(super) fn run(session: &mut Session) -> Result<(), BenchError> {
     let memory = Memory::Budget(session.options().memory_bytes(MEMORY_BYTES)?);
     session.arrange(session.layout(), memory)?;
     session.rounds(|session, peer, round| measure(session, peer, round, memory))
+}
+
+/// redis-benchmark's values are not the built-in client's: they are written anew before they are
+/// read and checked.
+fn warm(
+    session: &mut Session,
+    server: &mut Running,
+    base: &load::Plan,
+) -> Result<(), BenchError> {
+    session.prepare(server, |drive| own::fill(base, drive))?;
+    session.prepare(server, |drive| own::read_all(base, drive))?;
+    Ok(())
 }
 
 fn measure(
@@ -52,6 +65,9 @@ fn measure(
     let base = own::plan(server.address(), key_count, size..=size);
     session.prepare(&mut server, |drive| own::fill(&base, drive))?;
     for (name, test) in [("SET", Test::Set), ("GET", Test::Get)] {
+        if test == Test::Get {
+            warm(session, &mut server, &base)?;
+        }
         let table = format!("pipeline, {name}, {}", session.layout().name());
         for depth in DEPTHS {
             let column = format!("-P {depth}");

@@ -90,6 +90,10 @@ fn measure(
     let fill = base(server.address());
     session.prepare(&mut server, |drive| own::fill(&fill, drive))?;
     for (column, mix, keys) in COLUMNS {
+        if mix == Mix::GET && keys == KeyChoice::Uniform {
+            // What fits into memory is read from there: tiers have a suite of their own.
+            session.prepare(&mut server, |drive| own::read_all(&fill, drive))?;
+        }
         let plan = Plan {
             mix,
             keys,
