@@ -28,11 +28,7 @@ pub(super) fn run(session: &mut Session) -> Result<(), BenchError> {
 
 /// redis-benchmark's values are not the built-in client's: they are written anew before they are
 /// read and checked.
-fn warm(
-    session: &mut Session,
-    server: &mut Running,
-    base: &load::Plan,
-) -> Result<(), BenchError> {
+fn warm(session: &mut Session, server: &mut Running, base: &load::Plan) -> Result<(), BenchError> {
     session.prepare(server, |drive| own::fill(base, drive))?;
     session.prepare(server, |drive| own::read_all(base, drive))?;
     Ok(())
