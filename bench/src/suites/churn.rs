@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::sampling::Place;
 use super::session::{Memory, Need, Session};
+use super::watch::Watch;
 use crate::drivers::{Drive, Outcome, own};
 use crate::error::BenchError;
 use crate::load::{Length, Mix, Pace, Plan};
@@ -65,7 +66,7 @@ fn measure(
     };
     let mut server = session.start(peer, &need)?;
     let base = plan(server.address(), key_count);
-    session.prepare(&mut server, |drive| own::fill(&base, drive))?;
+    session.prepare(&mut server, "fill", |drive| own::fill(&base, drive))?;
     let turns = if is_quick { TURNS_QUICK } else { TURNS };
     let overwrite = Plan {
         mix: Mix::SET,
@@ -100,7 +101,9 @@ fn written(
     plan: &Plan,
 ) -> Result<(Outcome, Vec<Figure>), BenchError> {
     let before = server.info();
-    let outcome = own::run(plan, drive)?;
+    let (outcome, watch) = Watch::during(server, INTERVAL, || own::run(plan, drive));
+    let mut outcome = outcome?;
+    watch.annotate(&mut outcome.points);
     let after = server.info();
     let grown = |name: &str| Some(info_number(&after, name)? - info_number(&before, name)?);
     let written = grown("device_written_bytes").zip(grown("user_bytes_written"));

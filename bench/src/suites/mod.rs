@@ -23,6 +23,7 @@ mod statistics;
 mod table;
 mod threads;
 mod tiered;
+mod watch;
 mod wire;
 mod zipf;
 

@@ -48,6 +48,9 @@ pub(crate) struct Options {
     /// Seconds of a measurement [default: by suite].
     #[arg(long)]
     pub(crate) seconds: Option<f64>,
+    /// Clients of `wire`, one table each [default: 4,8].
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) clients: Vec<u32>,
     /// A few seconds in all: shows that everything works, measures nothing of worth.
     #[arg(long)]
     pub(crate) quick: bool,

@@ -29,8 +29,8 @@ pub(super) fn run(session: &mut Session) -> Result<(), BenchError> {
 /// redis-benchmark's values are not the built-in client's: they are written anew before they are
 /// read and checked.
 fn warm(session: &mut Session, server: &mut Running, base: &load::Plan) -> Result<(), BenchError> {
-    session.prepare(server, |drive| own::fill(base, drive))?;
-    session.prepare(server, |drive| own::read_all(base, drive))?;
+    session.prepare(server, "fill", |drive| own::fill(base, drive))?;
+    session.prepare(server, "warm-up", |drive| own::read_all(base, drive))?;
     Ok(())
 }
 
@@ -59,7 +59,7 @@ fn measure(
     )?;
     let size = usize::from(VALUE_BYTES);
     let base = own::plan(server.address(), key_count, size..=size);
-    session.prepare(&mut server, |drive| own::fill(&base, drive))?;
+    session.prepare(&mut server, "fill", |drive| own::fill(&base, drive))?;
     for (name, test) in [("SET", Test::Set), ("GET", Test::Get)] {
         if test == Test::Get {
             warm(session, &mut server, &base)?;

@@ -46,7 +46,7 @@ fn measure(
     };
     let mut server = session.start(peer, &need)?;
     let plan = own::plan(server.address(), key_count, VALUE_BYTES);
-    let filled = session.prepare(&mut server, |drive| own::fill(&plan, drive))?;
+    let filled = session.prepare(&mut server, "fill", |drive| own::fill(&plan, drive))?;
     child::pause(SETTLE, session.cancel())?;
     let directory = server.directory().to_owned();
     server.kill();

@@ -50,9 +50,11 @@ impl Session<'_> {
     pub(crate) fn prepare(
         &mut self,
         server: &mut Running,
+        what: &str,
         work: impl FnOnce(&Drive) -> Result<Outcome, BenchError>,
     ) -> Result<Outcome, BenchError> {
         self.cancel().check()?;
+        self.say(&format!("   {:11}  {what}", server.peer().name()));
         match work(&self.drive()) {
             Err(error @ (BenchError::Driver { .. } | BenchError::Reply { .. })) => {
                 Err(server.unprepared(&error))

@@ -63,7 +63,7 @@ fn measure(
     )?;
     let size = usize::from(VALUE_BYTES);
     let base = own::plan(server.address(), key_count, size..=size);
-    session.prepare(&mut server, |drive| own::fill(&base, drive))?;
+    session.prepare(&mut server, "fill", |drive| own::fill(&base, drive))?;
     let table = format!(
         "threads, {threads} of the server, {}",
         session.layout().name()

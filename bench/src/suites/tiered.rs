@@ -143,7 +143,7 @@ fn open_loop(
         length: Length::Time(Duration::from_secs_f64(session.options().seconds(SECONDS))),
         ..own::plan(server.address(), key_count.max(1), least..=most)
     };
-    session.prepare(server, |drive| own::fill(&base, drive))?;
+    session.prepare(server, "fill", |drive| own::fill(&base, drive))?;
     leave_page_cache(server.directory())?;
     let column = format!("GET at {rate:.0}/s");
     let place = Place {

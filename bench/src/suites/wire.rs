@@ -16,6 +16,7 @@ const KEY_COUNT: u64 = 100_000;
 const KEY_COUNT_QUICK: u64 = 2000;
 const SECONDS: f64 = 3.0;
 const CLIENTS: [u32; 2] = [4, 8];
+const CLIENTS_QUICK: [u32; 1] = [4];
 /// All data and the page cache of its log fit several times over.
 const MEMORY_BYTES: u64 = 4 << 30;
 /// Room for the overwrites of a run, so that cleaning is as rare as a log's rewrite.
@@ -33,10 +34,10 @@ const COLUMNS: [(&str, Mix, KeyChoice); 4] = [
 
 pub(super) fn run(session: &mut Session) -> Result<(), BenchError> {
     let memory = Memory::Budget(session.options().memory_bytes(MEMORY_BYTES)?);
-    let clients = if session.options().quick {
-        &CLIENTS[..1]
-    } else {
-        &CLIENTS[..]
+    let clients = match (&*session.options().clients, session.options().quick) {
+        ([], false) => &CLIENTS[..],
+        ([], true) => &CLIENTS_QUICK[..],
+        (named, _) => named,
     };
     for layout in session.layouts() {
         session.arrange(layout, memory)?;
@@ -88,11 +89,11 @@ fn measure(
     })?;
     // Random keys leave gaps; the columns that follow find every key.
     let fill = base(server.address());
-    session.prepare(&mut server, |drive| own::fill(&fill, drive))?;
+    session.prepare(&mut server, "fill", |drive| own::fill(&fill, drive))?;
     for (column, mix, keys) in COLUMNS {
         if mix == Mix::GET && keys == KeyChoice::Uniform {
             // What fits into memory is read from there: tiers have a suite of their own.
-            session.prepare(&mut server, |drive| own::read_all(&fill, drive))?;
+            session.prepare(&mut server, "warm-up", |drive| own::read_all(&fill, drive))?;
         }
         let plan = Plan {
             mix,
@@ -104,7 +105,7 @@ fn measure(
             length: Length::Time(length.mul_f64(WARM_UP_SHARE)),
             ..plan.clone()
         };
-        session.prepare(&mut server, |drive| own::run(&warm_up, drive))?;
+        session.prepare(&mut server, "warm-up", |drive| own::run(&warm_up, drive))?;
         session.measure(&mut server, &place(column), |_, drive| {
             own::run(&plan, drive)
         })?;

@@ -67,14 +67,14 @@ fn measure(
         ..own::plan(address, key_count, size..=size)
     };
     let fill = base(server.address());
-    session.prepare(&mut server, |drive| own::fill(&fill, drive))?;
+    session.prepare(&mut server, "fill", |drive| own::fill(&fill, drive))?;
     leave_page_cache(server.directory())?;
     let warm_up = Plan {
         pipeline: PIPELINES[1],
         length: Length::Time(length.mul_f64(WARM_UP_SHARE)),
         ..base(server.address())
     };
-    session.prepare(&mut server, |drive| own::run(&warm_up, drive))?;
+    session.prepare(&mut server, "warm-up", |drive| own::run(&warm_up, drive))?;
     let table = format!("zipf 0.99, memory for {share} % of the data");
     for pipeline in PIPELINES {
         let column = format!("GET, pipeline {pipeline}");
