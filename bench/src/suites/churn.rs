@@ -17,7 +17,8 @@ use crate::results::Figure;
 
 /// Bytes of the store, and how much of it the records fill.
 const STORE_BYTES: u64 = 4 << 30;
-const STORE_BYTES_QUICK: u64 = 512 << 20;
+/// A smaller one has no room for 80 % beside the segments that the cleaner keeps.
+const STORE_BYTES_QUICK: u64 = 1 << 30;
 const FILLED_PERCENT: u64 = 80;
 const VALUE_BYTES: std::ops::RangeInclusive<usize> = 1000..=4000;
 /// A record of such a value on average: header, key and rounding included.
@@ -31,8 +32,10 @@ const PIPELINE: u32 = 8;
 /// Of the rate measured, what is offered in the windows.
 const OFFERED_SHARE: f64 = 0.6;
 const WINDOW_S: f64 = 6.0;
-/// A held cleaner frees nothing: the window must end before the free segments do.
-const HELD_WINDOW_S: f64 = 2.5;
+/// A held cleaner frees nothing: the window must end before the free segments do. It takes this
+/// share of them, as some are kept for the cleaner.
+const HELD_FREE_SHARE: f64 = 0.3;
+const HELD_WINDOW_S: (f64, f64) = (0.3, 2.5);
 const WINDOW_PAIRS: u32 = 5;
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -117,6 +120,17 @@ fn written(
     Ok((outcome, figures.into_iter().collect()))
 }
 
+/// How long the cleaner can be held at `rate`, of which half are writes.
+fn held_length(server: &Running, rate: f64) -> Duration {
+    let info = server.info();
+    let told = |name: &str| info_number(&info, name).unwrap_or_default();
+    let free_bytes = told("segments_free") * told("segment_bytes") * HELD_FREE_SHARE;
+    #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
+    let bytes_per_s = rate / 2.0 * RECORD_BYTES as f64;
+    let (least_s, most_s) = HELD_WINDOW_S;
+    Duration::from_secs_f64((free_bytes / bytes_per_s.max(1.0)).clamp(least_s, most_s))
+}
+
 /// The rate that reads and overwrites reach together, then a share of it offered in windows.
 fn windows(
     session: &mut Session,
@@ -141,10 +155,6 @@ fn windows(
         pace: Pace::OpenPerSecond((sample.ops_per_s * OFFERED_SHARE).max(1.0)),
         ..mixed.clone()
     };
-    let held = Plan {
-        length: Length::Time(Duration::from_secs_f64(length.min(HELD_WINDOW_S))),
-        ..offered.clone()
-    };
     let pairs = if session.options().quick {
         1
     } else {
@@ -163,6 +173,10 @@ fn windows(
         let can_be_held = matches!(server.peer(), Peer::Cellar | Peer::CellarSpdk);
         if can_be_held {
             let mut client = server.client()?;
+            let held = Plan {
+                length: Length::Time(held_length(server, sample.ops_per_s * OFFERED_SHARE)),
+                ..offered.clone()
+            };
             client.ask(&["CELLAR", "CLEANER", "PAUSE"])?;
             let place = Place {
                 table,
