@@ -1,4 +1,5 @@
-//! What the cost model takes as given: workload, headroom, nodes, prices, and a server's own traits.
+//! What the cost model takes as given: workload, headroom, nodes, prices, and a server's own
+//! traits.
 //!
 //! Owns their file, which is also their default. Must never pass for a measurement.
 

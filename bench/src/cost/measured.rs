@@ -16,8 +16,8 @@ const RATES: [(&str, &str, &str); 4] = [
 
 /// Where memory for a key is looked for.
 const MEMORY_SUITE: &str = "memory";
-/// What it is called, the better one first: what a server keeps for its keys by its own account, which
-/// leaves out buffers and caches that do not grow with them; else how much the process grew.
+/// What it is called, the better one first: what a server keeps for its keys by its own account,
+/// which leaves out buffers and caches that do not grow with them; else how much the process grew.
 const MEMORY_FIGURES: [&str; 2] = ["index memory per key", "resident memory per key"];
 
 /// What was measured of one server.

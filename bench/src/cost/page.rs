@@ -100,9 +100,9 @@ pub(crate) fn html(sections: &[Section], assumptions: &Assumptions) -> String {
     let mut html = String::from(
         "<section id=\"cost\"><h2>Nodes and monthly cost</h2>\n\
          <p>Primaries are as many as the largest of three needs asks for: room on devices, room in \
-         memory, and the rate; each has its copies. Rates and memory for a key are what was measured \
-         above, on one machine, unless the list below says assumed. The workload, the nodes and \
-         their prices are assumptions in round numbers: put in your own.</p>\n",
+         memory, and the rate; each has its copies. Rates and memory for a key are what was \
+         measured above, on one machine, unless the list below says assumed. The workload, the \
+         nodes and their prices are assumptions in round numbers: put in your own.</p>\n",
     );
     if found.is_empty() {
         html.push_str("<p>These results have no rates that the model could use.</p></section>\n");
@@ -205,4 +205,32 @@ fn row(candidate: &Candidate, bill: &Bill) -> String {
         bill.nodes,
         number::money(bill.per_month),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_reads_every_input() {
+        for Input { name, .. } in &INPUTS {
+            // The script puts the kind of node before the names that both kinds have.
+            let own = name
+                .strip_prefix("device_")
+                .or(name.strip_prefix("memory_"));
+            let by_kind = own.is_some_and(|own| SCRIPT.contains(&format!("${{kind}}_{own}")));
+            assert!(by_kind || SCRIPT.contains(&format!("\"{name}\"")), "{name}");
+        }
+        for name in [
+            "reads_per_core_s",
+            "writes_per_core_s",
+            "memory_bytes_per_key",
+            "space_amplification",
+        ] {
+            assert!(
+                SCRIPT.contains(&format!("number(row, \"{name}\")")),
+                "{name}"
+            );
+        }
+    }
 }

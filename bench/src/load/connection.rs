@@ -78,8 +78,8 @@ impl Connection {
         })
     }
 
-    /// Reads behind what was left over, into `buffer`; the bytes there, None if there is nothing new.
-    /// An error of kind `UnexpectedEof` is a closed connection.
+    /// Reads behind what was left over, into `buffer`; the bytes there, None if there is nothing
+    /// new. An error of kind `UnexpectedEof` is a closed connection.
     pub(super) fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<Option<usize>> {
         let kept = self.partial.len();
         if buffer.len() < kept * 2 {

@@ -1,5 +1,5 @@
-//! What a value holds, so that a read can tell every byte of it: its key, its version, and a body that
-//! follows from both.
+//! What a value holds, so that a read can tell every byte of it: its key, its version, and a body
+//! that follows from both.
 //!
 //! ```text
 //!   bytes 0..8   key's number, little endian
@@ -9,8 +9,9 @@
 //! ```
 //!
 //! The mask makes two values differ in every word, even where their windows meet, so that nothing
-//! that compresses or deduplicates finds a repetition. Making or checking a value costs what copying
-//! it does. Values below 16 bytes have no room for the head; their body follows from the key alone.
+//! that compresses or deduplicates finds a repetition. Making or checking a value costs what
+//! copying it does. Values below 16 bytes have no room for the head; their body follows from the
+//! key alone.
 //!
 //! Owns the layout. Must never keep a value: the same key and version give the same bytes for ever.
 

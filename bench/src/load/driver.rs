@@ -355,10 +355,13 @@ impl<'a> Driver<'a> {
 
     fn finish(self, is_cancelled: bool) -> Outcome {
         let cpu = thread_cpu().saturating_sub(self.cpu_before.unwrap_or_else(thread_cpu));
-        let punctuality = self.schedule.as_ref().map(Schedule::punctuality);
-        let mut outcome = self.recorder.finish(cpu.as_secs_f64(), punctuality);
-        outcome.is_cancelled = is_cancelled;
-        outcome
+        let end_ns = self.end_ns.filter(|_| !is_cancelled);
+        Outcome {
+            client_cpu_s: cpu.as_secs_f64(),
+            punctuality: self.schedule.as_ref().map(Schedule::punctuality),
+            is_cancelled,
+            ..self.recorder.finish(end_ns)
+        }
     }
 }
 

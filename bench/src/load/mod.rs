@@ -8,10 +8,10 @@
 //! ```
 //!
 //! One thread, on a core of its own, drives all connections. A closed loop finds what a server can
-//! do; an open loop finds how long its users wait at a given rate, and counts each wait from when the
-//! operation was due, so that a stall is not hidden by the operations that it kept from being sent
-//! (coordinated omission). Every value is made from its key and version and every byte read can be
-//! checked against them.
+//! do; an open loop finds how long its users wait at a given rate, and counts each wait from when
+//! the operation was due, so that a stall is not hidden by the operations that it kept from being
+//! sent (coordinated omission). Every value is made from its key and version and every byte read
+//! can be checked against them.
 //!
 //! In flight are at most `connections` times `pipeline` commands; there are no other queues.
 
@@ -50,8 +50,8 @@ pub(crate) use plan::{Address, KeyChoice, Length, Mix, Pace, Plan};
 /// Carries out a load on a thread of its own, which stays on `core` if one is named. Setting
 /// `cancel` ends it within a tenth of a second with what was found so far.
 ///
-/// The warm-up is not in the outcome, but a server's CPU time knows nothing of that: who divides one
-/// by the other warms up in a run of its own.
+/// The warm-up is not in the outcome, but a server's CPU time knows nothing of that: who divides
+/// one by the other warms up in a run of its own.
 pub(crate) fn run(
     plan: &Plan,
     core: Option<usize>,

@@ -70,7 +70,8 @@ impl Poller {
             .modify(socket, &mut EpollEvent::new(flags, connection as u64))
     }
 
-    /// Waits until a socket is ready or `wait_ns` is over, if it is given; how many events there are.
+    /// Waits until a socket is ready or `wait_ns` is over, if it is given; how many events there
+    /// are.
     pub(super) fn wait(&mut self, wait_ns: Option<u64>) -> nix::Result<usize> {
         let timeout = match wait_ns {
             Some(0..SPIN_NS_MAX) => EpollTimeout::ZERO,

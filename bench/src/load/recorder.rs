@@ -8,7 +8,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 
 use super::connection::{InFlight, Step};
-use super::outcome::{Interval, Latencies, Outcome, Punctuality, histogram, quantile_us, us};
+use super::outcome::{Interval, Latencies, Outcome, histogram, quantile_us, us};
 use super::plan::{Plan, SERIES_POINTS_MAX};
 
 /// Characters of a first error or mismatch that are kept.
@@ -131,9 +131,12 @@ impl Recorder {
         histogram.saturating_record(end_ns - due_ns);
     }
 
+    /// What was found. A load of a given time lasts until `end_ns` at least, though its last reply came
+    /// before. The thread's CPU time and the schedule's figures are the driver's to add.
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds are far below 2^52")]
-    pub(super) fn finish(self, client_cpu_s: f64, punctuality: Option<Punctuality>) -> Outcome {
-        let counted_ns = self.last_counted_ns - self.counted_from_ns;
+    pub(super) fn finish(self, end_ns: Option<u64>) -> Outcome {
+        let last_ns = self.last_counted_ns.max(end_ns.unwrap_or(0));
+        let counted_ns = last_ns - self.counted_from_ns;
         Outcome {
             seconds: counted_ns as f64 / 1e9,
             operations: self.operations,
@@ -146,11 +149,11 @@ impl Recorder {
             latencies: self.latencies,
             series: self
                 .series
-                .map_or_else(Vec::new, |series| series.finish(self.last_counted_ns)),
-            client_cpu_s,
+                .map_or_else(Vec::new, |series| series.finish(last_ns)),
+            client_cpu_s: 0.0,
             user_bytes_written: self.user_bytes_written,
             user_bytes_read: self.user_bytes_read,
-            punctuality,
+            punctuality: None,
             is_cancelled: false,
         }
     }
@@ -208,9 +211,10 @@ impl Series {
         self.begun_ns += self.interval_ns;
     }
 
-    /// All intervals; the last one only if it is whole, for its count would be too low.
+    /// All intervals, those without a reply too; the last one only if it is whole, for its count
+    /// would be too low.
     fn finish(mut self, last_ns: u64) -> Vec<Interval> {
-        if last_ns >= self.begun_ns + self.interval_ns || self.intervals.is_empty() {
+        while last_ns >= self.begun_ns + self.interval_ns || self.intervals.is_empty() {
             self.close();
         }
         self.intervals

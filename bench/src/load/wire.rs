@@ -1,6 +1,7 @@
 //! The protocol as the load needs it: writes GET and SET, reads their replies.
 //!
-//! Owns the bytes of both directions. Must never wait, and never trust a length that a server names.
+//! Owns the bytes of both directions. Must never wait, and never trust a length that a server
+//! names.
 
 use super::content::VALUE_BYTES_MAX;
 

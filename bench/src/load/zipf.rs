@@ -1,5 +1,5 @@
-//! Ranks by Zipf's law, as YCSB draws them: Gray et al., "Quickly generating billion-record synthetic
-//! databases", SIGMOD 1994.
+//! Ranks by Zipf's law, as YCSB draws them: Gray et al., "Quickly generating billion-record
+//! synthetic databases", SIGMOD 1994.
 //!
 //! Owns the arithmetic. Must never know which key a rank stands for.
 #![expect(
@@ -13,11 +13,12 @@
 
 use super::random::Random;
 
-/// Terms of the zeta sum that are added one by one; the rest is an integral whose error is far below
-/// 1e-9 of the sum (Euler-Maclaurin), so that a load over billions of keys starts at once.
+/// Terms of the zeta sum that are added one by one; the rest is an integral whose error is far
+/// below 1e-9 of the sum (Euler-Maclaurin), so that a load over billions of keys starts at once.
 const ZETA_TERMS_EXACT: u64 = 10_000;
 
-/// Draws ranks below `count`, 0 the most frequent: rank r with a probability near 1 / (r + 1)^theta.
+/// Draws ranks below `count`, 0 the most frequent: the probability of rank r is near
+/// 1 / (r + 1)^theta.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Zipf {
     count: u64,

@@ -102,8 +102,8 @@ fn capitalized(name: &str) -> String {
     first.into_iter().flatten().chain(characters).collect()
 }
 
-/// A drawing for each server of each column that has series: the round of the median throughput. All
-/// of a column have the same scale.
+/// A drawing for each server of each column that has series: the round of the median throughput.
+/// All of a column have the same scale.
 fn over_time(table: &Table) -> Vec<String> {
     let mut drawn = Vec::new();
     for column in &table.columns {

@@ -1,7 +1,7 @@
 //! The figures that a report derives from samples: medians of the rounds, ratios to the best peer.
 //!
-//! Owns the list of figures, each with its unit and its better direction. Must never fill in what was
-//! not measured.
+//! Owns the list of figures, each with its unit and its better direction. Must never fill in what
+//! was not measured.
 #![expect(
     clippy::cast_precision_loss,
     reason = "counts and bytes are far below 2^52"
@@ -155,7 +155,8 @@ impl Metric {
         Spread::of(entry.samples.iter().filter_map(self.of))
     }
 
-    /// The best median among the peers of a column; among the references only if there are no others.
+    /// The best median among the peers of a column; among the references only if there are no
+    /// others.
     pub(super) fn best_peer<'a>(&self, column: &'a Column) -> Option<Best<'a>> {
         let best = |is_reference: bool| {
             column

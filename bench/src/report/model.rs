@@ -1,11 +1,11 @@
 //! Rows of results in the order in which a report shows them: sections, tables, columns, servers.
 //!
 //! ```text
-//!   section (one run: suite, regime, durability, cores) --> tables --> columns --> entries (servers)
+//!   section (a run: suite, regime, durability, cores) --> tables --> columns --> entries (servers)
 //! ```
 //!
-//! Owns the grouping. A row belongs to the last run of its suite before it, so that what was measured
-//! under different conditions never meets in one table. Must never drop a row.
+//! Owns the grouping. A row belongs to the last run of its suite before it, so that what was
+//! measured under different conditions never meets in one table. Must never drop a row.
 
 use super::ReportError;
 use crate::results::{Limit, Row, Run, Sample, Series, Server};
@@ -147,8 +147,8 @@ impl Section {
 }
 
 impl Entry {
-    /// Whether the server took part outside the memory budget, with all its data in DRAM. The suites
-    /// say so in a note.
+    /// Whether the server took part outside the memory budget, with all its data in DRAM. The
+    /// suites say so in a note.
     pub(crate) fn is_reference(&self) -> bool {
         let mut notes = self.samples.iter().flat_map(|sample| &sample.notes);
         notes.any(|note| note.starts_with("a reference"))

@@ -1,6 +1,7 @@
 //! Figures as text, short enough for a phone.
 //!
-//! Owns the rounding: three digits or so. Must never drop a unit that the reader cannot see elsewhere.
+//! Owns the rounding: three digits or so. Must never drop a unit that the reader cannot see
+//! elsewhere.
 
 /// A plain number: 812, 45.5k, 1.20M.
 pub(crate) fn count(value: f64) -> String {

@@ -23,8 +23,8 @@ pub(super) fn overview(sections: &[Section]) -> String {
         "<section id=\"overview\"><h2>At a glance</h2>\n\
          <p>Cellar's median in each column as a multiple of the best peer's: throughput (higher is \
          better), server CPU per operation and p99 (lower is better). Differences below {} are \
-         called even. Where no peer took part within the memory budget, the multiple is of one that \
-         has all data in DRAM.</p>\n\
+         called even. Where no peer took part within the memory budget, the multiple is of one \
+         that has all data in DRAM.</p>\n\
          <div class=\"scroll\"><table>\n<thead><tr><th>column</th>\
          <th>throughput<small>operations/s</small></th><th>of the best peer</th>\
          <th>CPU per operation<small>µs</small></th><th>of the best peer</th>\

@@ -21,8 +21,8 @@ pub(super) fn page(sections: &[Section], assumptions: &Assumptions) -> String {
          <title>Cellar: benchmark report</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
          <header><h1>Cellar: benchmark report</h1>\n\
          <p>Medians of the rounds, with the least and the most. Ratios compare servers of one run; \
-         figures of different runs, devices or durability classes do not compare. Steal is the share \
-         of CPU time that other guests of the machine took.</p>\n</header>\n"
+         figures of different runs, devices or durability classes do not compare. Steal is the \
+         share of CPU time that other guests of the machine took.</p>\n</header>\n"
     );
     html.push_str(&contents(sections));
     html.push_str("<main>\n");

@@ -1,7 +1,7 @@
 //! The tables of one run: every figure of every server, medians with least and most.
 //!
-//! Owns the columns of these tables; one that nobody has a figure for is left out. Must never hide a
-//! column of a server that failed: it is shown with what it said.
+//! Owns the columns of these tables; one that nobody has a figure for is left out. Must never hide
+//! a column of a server that failed: it is shown with what it said.
 
 use std::fmt::Write as _;
 

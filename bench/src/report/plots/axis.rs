@@ -3,10 +3,16 @@
 //! Owns the choice of ticks. Must never put two labels where they touch.
 #![expect(clippy::cast_sign_loss, reason = "decades are counted upwards")]
 
+use super::svg::text_width;
+use crate::report::number;
+
 /// Ticks of a linear axis, about.
 const TICKS: f64 = 4.0;
 /// Decades that are labelled one by one; of more, every second one is.
 const DECADES_LABELLED: i32 = 5;
+
+/// Between two labels at least.
+const LABEL_GAP: f64 = 4.0;
 
 /// A scale of figures onto `start..start + length`.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +104,22 @@ impl Axis {
         }
     }
 
+    /// Places and texts of the labels below a horizontal axis; where two would touch, the latter is
+    /// left out.
+    pub(super) fn labels(&self, show: fn(f64) -> String) -> Vec<(f64, String)> {
+        let mut labels = Vec::new();
+        let mut taken_to = f64::MIN;
+        for tick in self.ticks().into_iter().filter(|tick| tick.is_labelled) {
+            let text = number::tick(&show(tick.value));
+            let half = text_width(&text) / 2.0;
+            if tick.at - half > taken_to + LABEL_GAP {
+                taken_to = tick.at + half;
+                labels.push((tick.at, text));
+            }
+        }
+        labels
+    }
+
     fn tick(&self, value: f64, is_labelled: bool) -> Tick {
         Tick {
             value,
@@ -156,6 +178,26 @@ mod tests {
             assert!((found - wanted).abs() < 1e-6, "{places:?}");
         }
         assert!((axis.at(1.0) - 100.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn labels_never_touch() {
+        for length in [60.0, 100.0, 170.0, 300.0] {
+            for axis in [
+                Axis::linear(4.5e8, 20.0, length),
+                Axis::log(1.0, 1e7, 20.0, length),
+            ] {
+                let labels = axis.labels(number::bytes);
+                assert!(!labels.is_empty());
+                for pair in labels.windows(2) {
+                    let [(from, first), (to, second)] = pair else {
+                        continue;
+                    };
+                    let room = text_width(first) / 2.0 + text_width(second) / 2.0;
+                    assert!(to - from > room, "{length}: {labels:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,12 +1,11 @@
 //! Bars: one figure of each server, grouped by column, with the least and the most of the rounds.
 //!
-//! Owns the layout: names on the left, figures on the right, the bars between. Must never start a bar
-//! elsewhere than at zero.
+//! Owns the layout: names on the left, figures on the right, the bars between. Must never start a
+//! bar elsewhere than at zero.
 
 use super::axis::Axis;
 use super::svg::{Anchor, Drawing, LINE, WIDTH, fitted, text_width};
 use crate::report::figures::Spread;
-use crate::report::number;
 
 /// Room for the names of servers at most.
 const NAME_WIDTH_MAX: f64 = 140.0;
@@ -51,8 +50,9 @@ pub(crate) fn bars(
     let bottom = height(groups);
     for tick in axis.ticks() {
         drawing.line((tick.at, LINE), (tick.at, bottom), "grid");
-        let label = number::tick(&show(tick.value));
-        drawing.text((tick.at, bottom + 14.0), Anchor::Middle, "tick", &label);
+    }
+    for (at, label) in axis.labels(show) {
+        drawing.text((at, bottom + 14.0), Anchor::Middle, "tick", &label);
     }
     let mut top = 0.0;
     for group in groups.iter().filter(|group| !group.bars.is_empty()) {

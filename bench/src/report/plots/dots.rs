@@ -47,10 +47,9 @@ pub(crate) fn dots(title: &str, groups: &[DotGroup]) -> String {
     let bottom = LINE + GAP + height(groups);
     for tick in axis.ticks() {
         drawing.line((tick.at, LINE * 2.0 + GAP), (tick.at, bottom), "grid");
-        if tick.is_labelled {
-            let label = number::tick(&number::micros(tick.value));
-            drawing.text((tick.at, bottom + 14.0), Anchor::Middle, "tick", &label);
-        }
+    }
+    for (at, label) in axis.labels(number::micros) {
+        drawing.text((at, bottom + 14.0), Anchor::Middle, "tick", &label);
     }
     let mut top = LINE + GAP;
     for group in groups.iter().filter(|group| !group.rows.is_empty()) {

@@ -1,7 +1,8 @@
-//! Figures over time: operations a second, p99 and device writes under one another, cleaning shaded.
+//! Figures over time: operations a second, p99 and device writes under one another, cleaning
+//! shaded.
 //!
-//! Owns the panels. Must never smooth a peak away: where points are closer than the drawing can show,
-//! the worst latency of each stands for all.
+//! Owns the panels. Must never smooth a peak away: where points are closer than the drawing can
+//! show, the worst latency of each stands for all.
 
 use super::axis::Axis;
 use super::svg::{Anchor, Drawing, WIDTH};
@@ -33,7 +34,8 @@ struct Panel {
     show: fn(f64) -> String,
 }
 
-/// The figure of one series; `rate_most` is the scale that it shares with others. Nothing of nothing.
+/// The figure of one series; `rate_most` is the scale that it shares with others. Nothing of
+/// nothing.
 pub(crate) fn lines(title: &str, moments: &[Moment], rate_most: f64, class: &str) -> String {
     let moments = thinned(moments);
     let Some(last) = moments.last() else {
@@ -48,9 +50,8 @@ pub(crate) fn lines(title: &str, moments: &[Moment], rate_most: f64, class: &str
         top += PANEL_HEIGHT + PANEL_GAP;
     }
     let bottom = top - PANEL_GAP;
-    for tick in time.ticks() {
-        let label = number::tick(&number::count(tick.value));
-        drawing.text((tick.at, bottom + 14.0), Anchor::Middle, "tick", &label);
+    for (at, label) in time.labels(number::count) {
+        drawing.text((at, bottom + 14.0), Anchor::Middle, "tick", &label);
     }
     let unit = if moments.iter().any(|moment| moment.is_cleaning) {
         "seconds; shaded: the cleaner at work"
