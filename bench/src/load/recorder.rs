@@ -131,8 +131,8 @@ impl Recorder {
         histogram.saturating_record(end_ns - due_ns);
     }
 
-    /// What was found. A load of a given time lasts until `end_ns` at least, though its last reply came
-    /// before. The thread's CPU time and the schedule's figures are the driver's to add.
+    /// What was found. A load of a given time lasts until `end_ns` at least, though its last reply
+    /// came before. The thread's CPU time and the schedule's figures are the driver's to add.
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds are far below 2^52")]
     pub(super) fn finish(self, end_ns: Option<u64>) -> Outcome {
         let last_ns = self.last_counted_ns.max(end_ns.unwrap_or(0));
