@@ -171,37 +171,42 @@ fn moments(series: &Series) -> Vec<Moment> {
 
 /// What the device does by itself, as bars.
 pub(super) fn limit_charts(section: &Section) -> String {
-    let bars_of = |title: &str, unit: &str, of: fn(&Limit) -> f64, show: fn(f64) -> String| {
-        let bars_shown = limit_names(section).into_iter().filter_map(|name| {
-            let rounds = section.limits.iter().filter(|limit| limit.name == name);
-            let spread = Spread::of(rounds.map(of).filter(|value| *value > 0.0))?;
-            Some(Bar {
-                server: name.to_owned(),
-                class: "s-other".to_owned(),
-                spread,
-                text: show(spread.median),
-            })
-        });
-        let group = BarGroup {
-            name: "fio".to_owned(),
-            bars: bars_shown.collect(),
-        };
-        bars(title, unit, &[group], show)
-    };
     in_grid(&[
-        bars_of(
-            "Device limit",
-            "operations/s",
+        limit_bars(
+            section,
+            ("Device limit", "operations/s"),
             |limit| limit.reads_per_s,
             number::count,
         ),
-        bars_of(
-            "fio's CPU per operation",
-            "µs",
+        limit_bars(
+            section,
+            ("fio's CPU per operation", "µs"),
             |limit| limit.cpu_s_per_operation * 1e6,
             number::micros_plain,
         ),
     ])
+}
+
+/// One figure of each limit. The limits' names are long, so each is a group of its own.
+fn limit_bars(
+    section: &Section,
+    (title, unit): (&str, &str),
+    of: fn(&Limit) -> f64,
+    show: fn(f64) -> String,
+) -> String {
+    let group = |name: &str| {
+        let rounds = section.limits.iter().filter(|limit| limit.name == name);
+        let spread = Spread::of(rounds.map(of).filter(|value| *value > 0.0));
+        BarGroup {
+            name: name.to_owned(),
+            bars: spread
+                .map(|spread| bar("fio", spread, show))
+                .into_iter()
+                .collect(),
+        }
+    };
+    let groups: Vec<BarGroup> = limit_names(section).into_iter().map(group).collect();
+    bars(title, unit, &groups, show)
 }
 
 /// The limits' names in the order in which they were measured.

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //!   results --> model (sections, tables, columns, servers) --> figures (medians, ratios)
-//!                 page --> overview, tables, charts (plots), facts, cost --> report.html
+//!                 page --> overview, tables, beside, charts (plots), facts, cost --> report.html
 //! ```
 //!
 //! The page needs nothing but itself: drawings, style and the little script of the cost model are
 //! inside. Owns what is shown and how. Must never show an estimate as a measurement.
 
+mod beside;
 mod charts;
 mod colour;
 mod facts;

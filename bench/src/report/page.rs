@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::model::{Section, Table};
 use super::plots::escape;
-use super::{charts, facts, overview, tables};
+use super::{beside, charts, facts, overview, tables};
 use crate::cost::{self, Assumptions};
 
 const STYLE: &str = include_str!("page.css");
@@ -62,6 +62,7 @@ fn section(index: usize, section: &Section) -> String {
     for table in &section.tables {
         html.push_str(&one_table(table));
     }
+    html.push_str(&beside::beside(section));
     if !section.limits.is_empty() {
         html.push_str("<h3>What the device does by itself</h3>\n");
         html.push_str(&tables::limits(section));

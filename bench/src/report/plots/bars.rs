@@ -30,7 +30,7 @@ pub(crate) struct Bar {
     pub(crate) text: String,
 }
 
-/// The figure of all groups on one scale, whose ticks `show` names; nothing if there are no bars.
+/// The figure of all groups on one scale, whose ticks `show` names; nothing if all bars are zero.
 pub(crate) fn bars(
     title: &str,
     unit: &str,
@@ -38,9 +38,10 @@ pub(crate) fn bars(
     show: fn(f64) -> String,
 ) -> String {
     let all = || groups.iter().flat_map(|group| &group.bars);
-    let Some(most) = all().map(|bar| bar.spread.max).max_by(f64::total_cmp) else {
+    let most = all().map(|bar| bar.spread.max).fold(0.0, f64::max);
+    if most <= 0.0 {
         return String::new();
-    };
+    }
     let widest = |width: fn(&Bar) -> f64| all().map(width).fold(0.0, f64::max);
     let left = widest(|bar| text_width(&bar.server)).min(NAME_WIDTH_MAX) + GAP;
     let right = WIDTH - widest(|bar| text_width(&bar.text)) - GAP * 2.0;
@@ -103,4 +104,46 @@ fn draw(drawing: &mut Drawing, bar: &Bar, axis: &Axis, (left, top): (f64, f64)) 
         }
     }
     drawing.text((WIDTH, baseline), Anchor::End, "value", &bar.text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(values: &[f64]) -> BarGroup {
+        let bar = |value: &f64| Bar {
+            server: "redis".to_owned(),
+            class: "s2".to_owned(),
+            spread: Spread::of([*value]).unwrap(),
+            text: number_text(*value),
+        };
+        BarGroup {
+            name: "get".to_owned(),
+            bars: values.iter().map(bar).collect(),
+        }
+    }
+
+    fn number_text(value: f64) -> String {
+        format!("{value:.0}")
+    }
+
+    #[test]
+    fn a_bar_is_as_long_as_its_figure() {
+        let figure = bars("x", "s", &[group(&[100.0, 50.0, 0.0])], number_text);
+        let widths: Vec<f64> = figure
+            .split("<rect ")
+            .skip(1)
+            .map(|rect| rect.split("width=\"").nth(1).unwrap())
+            .map(|width| width.split('"').next().unwrap().parse().unwrap())
+            .collect();
+        assert_eq!(widths.len(), 3);
+        assert!((widths[0] - 2.0 * widths[1]).abs() < 0.2, "{widths:?}");
+        assert!(widths[2].abs() < 1e-9, "{widths:?}");
+    }
+
+    #[test]
+    fn nothing_but_zeros_is_no_figure() {
+        assert_eq!(bars("x", "s", &[group(&[0.0, 0.0])], number_text), "");
+        assert_eq!(bars("x", "s", &[group(&[])], number_text), "");
+    }
 }
