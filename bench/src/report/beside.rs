@@ -1,8 +1,8 @@
-//! Servers beside the device by itself: what share of `fio`'s operations they reach, and what CPU time
-//! a read costs them beyond `fio` and a server that answers from DRAM.
+//! Servers beside the device by itself: what share of `fio`'s operations they reach, and what CPU
+//! time a read costs them beyond `fio` and a server that answers from DRAM.
 //!
-//! Owns the pairing of a column with the window of `fio` at the same depth on the same cores, by the
-//! names that the suite `limits` gives both. Must never pair windows of two runs.
+//! Owns the pairing of a column with the window of `fio` at the same depth on the same cores, by
+//! the names that the suite `limits` gives both. Must never pair windows of two runs.
 
 use std::fmt::Write as _;
 
