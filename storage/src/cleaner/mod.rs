@@ -159,6 +159,7 @@ async fn clean(
             Err(error @ (StoreError::Corrupt { .. } | StoreError::Format(_))) => {
                 // It stays as it is, in use and never a victim: what is whole in it can be read.
                 tracing::error!(%error, segment = victim.get(), "a damaged segment is set aside");
+                store.segments().set_aside(*victim);
                 store.cleaner().note_damaged(&error);
             }
             Err(error) => {

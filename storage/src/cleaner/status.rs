@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use crate::cleaner::pace::Pace;
 use crate::error::StoreError;
-use crate::store::{CLEANER_SEGMENTS, Store};
+use crate::store::{CLEANER_SEGMENTS, OPEN_SEGMENTS, Store};
 
 /// What the cleaner is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -208,19 +208,26 @@ impl Store {
         1.0 + self.counters().cleaner_relocated_bytes.get() as f64 / hot as f64
     }
 
-    /// Fails when a writer without room would wait for a paused cleaner: for ever, perhaps.
+    /// Fails when a writer without room would wait for ever, perhaps: for a paused cleaner, or for
+    /// one to which damage has left nothing to clean.
     pub(crate) fn check_room_comes(&self) -> Result<(), StoreError> {
-        let cleaner = self.cleaner();
-        let may_come = !cleaner.is_paused()
-            || cleaner.is_busy()
+        let (cleaner, segments) = (self.cleaner(), self.segments());
+        if cleaner.is_busy()
             || self.log().has_open_segment()
-            || self.segments().free_count() > CLEANER_SEGMENTS;
-        if may_come {
+            || segments.free_count() > CLEANER_SEGMENTS
+        {
             return Ok(());
         }
-        self.counters().writes_refused_paused.add(1);
+        let reason = if cleaner.is_paused() {
+            self.counters().writes_refused_paused.add(1);
+            "the cleaner is paused"
+        } else if segments.usable_count() <= CLEANER_SEGMENTS + OPEN_SEGMENTS {
+            "damage keeps all others from being cleaned; `cellar check --repair` gives them up"
+        } else {
+            return Ok(());
+        };
         if !cleaner.is_refusal_logged.swap(true, Ordering::SeqCst) {
-            tracing::warn!("no segment is free and the cleaner is paused: writes are refused");
+            tracing::warn!("no segment is free and {reason}: writes are refused");
         }
         Err(StoreError::OutOfSpace)
     }

@@ -59,6 +59,8 @@ pub(crate) struct Segment {
     sealed_lsn: AtomicU64,
     /// Its header is lost: what it holds is not served.
     is_lost: AtomicBool,
+    /// Damaged: never a victim, until a repair frees it.
+    is_aside: AtomicBool,
 }
 
 impl Segment {
@@ -75,6 +77,7 @@ impl Segment {
             expiring: Expiring::default(),
             sealed_lsn: AtomicU64::new(0),
             is_lost: AtomicBool::new(false),
+            is_aside: AtomicBool::new(false),
         }
     }
 
@@ -202,6 +205,8 @@ pub(crate) struct SegmentTable {
     /// A bit a device that has no room for another segment, whatever it was configured to have.
     exhausted: AtomicU64,
     allocated_count: AtomicU64,
+    /// Segments that damage keeps from being cleaned.
+    aside_count: AtomicU64,
     live_total: AtomicI64,
     shadow_total: AtomicI64,
 }
@@ -241,6 +246,7 @@ impl SegmentTable {
             unallocated_counts,
             exhausted: AtomicU64::new(0),
             allocated_count: AtomicU64::new(0),
+            aside_count: AtomicU64::new(0),
             live_total: AtomicI64::new(0),
             shadow_total: AtomicI64::new(0),
         }
@@ -339,9 +345,19 @@ impl SegmentTable {
         (before & bit != 0) != is_exhausted
     }
 
-    /// Segments that exist or can be made to.
+    /// Segments that exist or can be made to, and that come to be free in their turn.
     pub(crate) fn usable_count(&self) -> u64 {
-        self.allocated_count() + self.allocatable_count()
+        let count = self.allocated_count() + self.allocatable_count();
+        count.saturating_sub(self.aside_count.load(Ordering::Relaxed))
+    }
+
+    /// A segment is damaged: it stays in use, and is never a victim.
+    pub(crate) fn set_aside(&self, segment: SegmentNumber) {
+        let life = self.get(segment);
+        life.set_state(State::Cleaning);
+        if !life.is_aside.swap(true, Ordering::Relaxed) {
+            self.aside_count.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether the segment lost its header: nothing is served from it.
@@ -352,7 +368,7 @@ impl SegmentTable {
     fn set_lost(&self, segment: SegmentNumber) {
         let life = self.get(segment);
         life.is_lost.store(true, Ordering::Release);
-        life.set_state(State::Cleaning);
+        self.set_aside(segment);
     }
 
     /// Whether a segment whose header is lost still tells what it holds.
@@ -440,6 +456,9 @@ impl SegmentTable {
         self.shadow_total.fetch_sub(shadows, Ordering::Relaxed);
         life.expiring.clear();
         life.is_lost.store(false, Ordering::Release);
+        if life.is_aside.swap(false, Ordering::Relaxed) {
+            self.aside_count.fetch_sub(1, Ordering::Relaxed);
+        }
         life.set_state(State::Free);
         self.free_count.fetch_add(1, Ordering::Relaxed);
         self.push_ready(segment);
@@ -595,7 +614,11 @@ mod tests {
         let segment = segment.expect("one segment");
         table.add_live(segment, 96);
         assert_eq!(table.live_bytes(), 96);
+        table.set_aside(segment);
+        table.set_aside(segment);
+        assert_eq!(table.usable_count(), 0);
         table.put_freed(segment);
         assert_eq!((table.live_bytes(), table.free_count()), (0, 1));
+        assert_eq!(table.usable_count(), 1);
     }
 }

@@ -43,7 +43,7 @@ use crate::write::Mark;
 /// Free segments that only the cleaner may open.
 pub(crate) const CLEANER_SEGMENTS: u64 = cleaning::RESERVE_SEGMENTS;
 /// Segments that the hot log is writing to.
-const OPEN_SEGMENTS: u64 = 1;
+pub(crate) const OPEN_SEGMENTS: u64 = 1;
 /// Share of the segments' bytes that live data may take, in percent, for commands that Redis
 /// refuses when memory is short: beyond it a byte written costs more than five relocated.
 const LIVE_PERCENT_GROWTH: u64 = 88;

@@ -25,11 +25,17 @@ mod world;
 use std::collections::BTreeSet;
 
 use cellar_storage::device::sim::SimRandom;
+use cellar_storage::{Db, Encoding, Store, StoreError, WriteBatch};
 use places::{KindName, Place, What, places};
-use world::{Ending, World};
+use world::{Ending, FILLER_BYTES, World};
 
 /// Flips of the test command: about fifteen seconds in the test profile.
 const FLIPS: u64 = 64;
+
+/// More writes than the devices can hold.
+const WRITES_MAX: u64 = 10_000;
+/// Steps of the executor that such writes take at most.
+const STEPS_MAX: u64 = 3_000_000;
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
@@ -125,4 +131,35 @@ fn without_any_superblock_the_store_is_refused() {
     }
     let refused = world::open(&devices).err().unwrap().to_string();
     assert!(refused.contains("superblock"), "{refused}");
+}
+
+#[test]
+fn a_write_is_refused_where_damage_leaves_nothing_to_clean() {
+    let world = World::new(Ending::Close);
+    let places = places(&world.devices);
+    let devices = world.copy();
+    for place in places {
+        if matches!(place.what, What::Header | What::FreeHeader) {
+            devices[place.device].rot(place.offset + 20, 1);
+        }
+    }
+    let mut opened = world::open(&devices).unwrap();
+    let handle = opened.handle.clone();
+    let spawner = opened.executor.spawner();
+    spawner.spawn(Store::run_background(handle.clone()));
+    let writing = async {
+        for number in 0..WRITES_MAX {
+            let mut batch = WriteBatch::new();
+            let key = format!("new:{number}").into_bytes();
+            batch.set(Db(0), key, vec![1; FILLER_BYTES], Encoding::Raw, None);
+            match handle.commit(batch).await {
+                Ok(outcome) => assert!(outcome.applied),
+                Err(error) => return error,
+            }
+        }
+        panic!("the devices have no end");
+    };
+    let refused = opened.executor.block_on_for(writing, STEPS_MAX);
+    let refused = refused.expect("a write is refused, not held for ever");
+    assert!(matches!(refused, StoreError::OutOfSpace), "{refused}");
 }

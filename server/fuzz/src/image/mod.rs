@@ -39,9 +39,6 @@ const EDITS_MAX: usize = 12;
 /// Steps of the executor in which a start, a check or some writes end: many times as many as they
 /// take.
 const STEPS_MAX: u64 = 3_000_000;
-/// Free segments with which a store has room for a write: the cleaner's and the sweeper's, and one
-/// to be filled. Where damage leaves fewer, writers wait for what an operator has to mend.
-const SEGMENTS_FREE_MIN: u64 = 8;
 
 /// One edit of each kind of structure, by each of the operations.
 fn seeds() -> Vec<Vec<u8>> {
@@ -197,9 +194,6 @@ impl Started {
         let spawner = self.executor.spawner();
         spawner.spawn(Store::run_background(handle.clone()));
         let living = async {
-            if handle.store().stats().segments_free < SEGMENTS_FREE_MIN {
-                return;
-            }
             let mut batch = WriteBatch::new();
             batch.set(Db(0), b"new".to_vec(), vec![1; 100], Encoding::Raw, None);
             match handle.commit(batch).await {
