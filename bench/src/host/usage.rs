@@ -1,9 +1,11 @@
 //! What a process has used so far: CPU time, DRAM, bytes from and to block devices.
 //!
 //! CPU time is the process's own count (`/proc/PID/stat`): all its threads, ended ones too, user
-//! and system, and the children that it waited for, such as Redis's log rewriter. The threads that
-//! io_uring makes for a process (iou-wrk, iou-sqp) belong to it and are counted; the kernel's own
-//! workers (kworker, loop, ksoftirqd) are not, since nothing says for whom they worked.
+//! and system, and its children, running or waited for, such as Redis's log rewriter: counting a
+//! child only when it was waited for would charge all its work to the moment of its end. The same
+//! goes for device bytes. The threads that io_uring makes for a process (iou-wrk, iou-sqp) belong to
+//! it and are counted; the kernel's own workers (kworker, loop, ksoftirqd) are not, since nothing
+//! says for whom they worked.
 
 use std::fs;
 
@@ -30,15 +32,36 @@ impl Usage {
             fs::read_to_string(&path).map_err(BenchError::system(format!("read {path}")))
         };
         let status = read("status")?;
-        let io = read("io")?;
-        Ok(Self {
+        let mut usage = Self {
             cpu_s: cpu_s(&read("stat")?, ticks_per_s()),
-            resident_peak_bytes: kibibytes(&status, "VmHWM:") << 10,
-            resident_bytes: kibibytes(&status, "VmRSS:") << 10,
-            device_read_bytes: field(&io, "read_bytes:"),
-            device_written_bytes: field(&io, "write_bytes:")
-                .saturating_sub(field(&io, "cancelled_write_bytes:")),
-        })
+            resident_peak_bytes: field(&status, "VmHWM:") << 10,
+            resident_bytes: field(&status, "VmRSS:") << 10,
+            ..Self::default()
+        };
+        usage.add_io(&read("io")?);
+        usage.add_children(pid);
+        Ok(usage)
+    }
+
+    fn add_io(&mut self, io: &str) {
+        let written = field(io, "write_bytes:");
+        self.device_read_bytes += field(io, "read_bytes:");
+        self.device_written_bytes += written.saturating_sub(field(io, "cancelled_write_bytes:"));
+    }
+
+    /// What running children used; one that ends meanwhile is in its parent's count soon.
+    fn add_children(&mut self, pid: Pid) {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task"));
+        let tasks = tasks.into_iter().flatten().flatten();
+        let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        let children: String = lists.collect();
+        for child in children.split_whitespace() {
+            let read = |name: &str| fs::read_to_string(format!("/proc/{child}/{name}"));
+            if let (Ok(stat), Ok(io)) = (read("stat"), read("io")) {
+                self.cpu_s += cpu_s(&stat, ticks_per_s());
+                self.add_io(&io);
+            }
+        }
     }
 }
 
@@ -67,10 +90,6 @@ fn cpu_s(stat: &str, ticks_per_s: f64) -> f64 {
     ticks.sum::<f64>() / ticks_per_s
 }
 
-fn kibibytes(status: &str, name: &str) -> u64 {
-    field(status, name)
-}
-
 fn field(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     let word = line.and_then(|rest| rest.split_whitespace().next());
@@ -94,7 +113,28 @@ mod tests {
         assert_eq!(field(io, "read_bytes:"), 4096);
         assert_eq!(field(io, "write_bytes:"), 8192);
         assert_eq!(field(io, "absent:"), 0);
-        assert_eq!(kibibytes("VmHWM:\t   1234 kB\n", "VmHWM:"), 1234);
+        assert_eq!(field("VmHWM:\t   1234 kB\n", "VmHWM:"), 1234);
+    }
+
+    #[test]
+    fn a_running_child_is_counted() {
+        let script = "while :; do :; done";
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", script])
+            .spawn()
+            .unwrap();
+        let started = std::time::Instant::now();
+        let used_s = || {
+            let mut usage = Usage::default();
+            usage.add_children(Pid::this());
+            usage.cpu_s
+        };
+        while used_s() < 0.05 {
+            assert!(started.elapsed().as_secs() < 60, "the child is not counted");
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]
