@@ -33,6 +33,15 @@ fn is_installed(program: &str) -> bool {
     is_there
 }
 
+/// A script in place of Redis, as a word for `--server`.
+fn server_script(directory: &Path, script: &str) -> String {
+    let path = directory.join("redis");
+    std::fs::write(&path, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).unwrap();
+    format!("redis={}", path.display())
+}
+
 /// What the harness is to call the file system of a build, which it checks.
 fn regime(directory: &Path) -> &'static str {
     let found = nix::sys::statfs::statfs(directory).unwrap();
@@ -164,29 +173,39 @@ fn collections_keep_the_error_of_a_command_that_is_not_known() {
     if !is_installed("redis-benchmark") || !is_installed("redis-server") {
         return;
     }
+    let directory = tempfile::tempdir().unwrap();
+    let script = "#!/bin/sh\nexec redis-server \"$@\" --rename-command HSET ''\n";
+    let server = server_script(directory.path(), script);
     let run = run(&[
         "collections",
         "--servers",
         "redis",
+        "--server",
+        &server,
         layout(),
         "--keys",
         "50",
     ]);
     let samples = run.samples_of("redis");
     assert_eq!(samples.len(), 12);
-    let failed = samples.iter().filter(|row| row["errors"] != 0);
-    assert_eq!(failed.count(), 0);
+    let (failed, measured): (Vec<&Value>, Vec<&Value>) =
+        samples.into_iter().partition(|row| row["column"] == "HSET");
+    assert_eq!(failed[0]["operations"], 0);
+    assert_eq!(failed[0]["errors"], 1);
+    let note = failed[0]["notes"][0].as_str().unwrap();
+    assert!(note.contains("unknown command"), "{note}");
+    assert!(
+        measured
+            .iter()
+            .all(|row| row["errors"] == 0 && row["operations"] != 0)
+    );
 }
 
 #[test]
 fn a_server_that_does_not_come_up_is_left_out_with_its_log() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("redis-server");
     let script = "#!/bin/sh\necho 'no such option: --appendonly'\nexit 1\n";
-    std::fs::write(&path, script).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    std::fs::set_permissions(&path, mode).unwrap();
-    let server = format!("redis={}", path.display());
+    let server = server_script(directory.path(), script);
     let run = run(&["wire", "--servers", "redis", "--server", &server, layout()]);
     assert!(run.samples_of("redis").is_empty());
     let left_out = run

@@ -1,10 +1,19 @@
 //! Where a server's binary is, and what version it says it is.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use super::Peer;
+use crate::error::BenchError;
+use crate::host::cancel::Flag;
+use crate::host::child::{Plan, Process};
+use crate::host::cores;
+
+/// A program that is not done by then took the question for a start.
+const VERSION_MAX: Duration = Duration::from_secs(5);
+const VERSION_UNKNOWN: &str = "unknown";
 
 /// A binary that was found.
 #[derive(Clone, Debug)]
@@ -24,7 +33,7 @@ impl Binary {
         self.path.display().to_string()
     }
 
-    /// What it prints for `--version`, in one line.
+    /// What it prints of its version, in one line.
     pub(crate) fn version(&self) -> &str {
         &self.version
     }
@@ -42,7 +51,8 @@ pub(crate) fn find(peer: Peer, named: &HashMap<Peer, PathBuf>) -> Result<Binary,
             format!("no {programs} on PATH, and no --server {name}=PATH")
         })?,
     };
-    let version = version_of(&path);
+    let version = version_of(&path, peer.version_word());
+    let version = version.unwrap_or_else(|_| VERSION_UNKNOWN.to_owned());
     Ok(Binary { path, version })
 }
 
@@ -58,19 +68,23 @@ pub(crate) fn on_path(programs: &[&str]) -> Option<PathBuf> {
     candidates.find(|candidate| candidate.is_file())
 }
 
-/// The first line that `program --version` prints; unknown when it prints none.
-fn version_of(program: &Path) -> String {
-    let asked = Command::new(program)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output();
-    let Ok(output) = asked else {
-        return "unknown".to_owned();
-    };
-    let text = [output.stdout, output.stderr].concat();
+/// The first line that a program prints when it is asked for its version.
+fn version_of(program: &Path, word: &str) -> Result<String, BenchError> {
+    let directory = tempfile::tempdir().map_err(BenchError::system("make a directory"))?;
+    let output = directory.path().join("version");
+    let mut process = Process::start(&Plan {
+        words: &[program.display().to_string(), word.to_owned()],
+        cores: &cores::available()?,
+        directory: directory.path(),
+        output: output.clone(),
+        errors: output.clone(),
+    })?;
+    let status = process.wait(VERSION_MAX, &Flag::default(), |_| ())?;
+    let text = fs::read(&output).map_err(BenchError::system("read a version"))?;
     let text = String::from_utf8_lossy(&text);
     let line = text.lines().find(|line| !line.trim().is_empty());
-    line.map_or_else(|| "unknown".to_owned(), |line| line.trim().to_owned())
+    let line = line.filter(|_| status.success()).unwrap_or(VERSION_UNKNOWN);
+    Ok(line.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -90,8 +104,11 @@ mod tests {
     fn a_version_is_one_line() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("server");
-        std::fs::write(&path, "not a program").unwrap();
-        assert_eq!(version_of(&path), "unknown");
-        assert!(!version_of(Path::new("/bin/ls")).contains('\n'));
+        fs::write(&path, "not a program").unwrap();
+        assert!(version_of(&path, "--version").is_err());
+        let version = version_of(Path::new("/bin/sh"), "-c").unwrap();
+        assert_eq!(version, VERSION_UNKNOWN);
+        let version = version_of(Path::new("/bin/echo"), "server 1.2").unwrap();
+        assert_eq!(version, "server 1.2");
     }
 }

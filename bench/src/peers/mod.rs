@@ -107,6 +107,25 @@ impl Peer {
         }
     }
 
+    /// What to ask its binary for its version.
+    fn version_word(self) -> &'static str {
+        match self {
+            Self::Pika => "-v",
+            Self::Cellar
+            | Self::CellarSpdk
+            | Self::Redis
+            | Self::Valkey
+            | Self::Keydb
+            | Self::KeydbFlash
+            | Self::Kvrocks
+            | Self::Dragonfly
+            | Self::Garnet
+            | Self::Lavik
+            | Self::Kv
+            | Self::Aki => "--version",
+        }
+    }
+
     /// Whether all data must fit into DRAM: then a data set larger than the memory budget can only
     /// be shown outside the budget, as a reference.
     pub(crate) fn holds_all_in_dram(self) -> bool {
