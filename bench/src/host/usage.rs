@@ -3,9 +3,9 @@
 //! CPU time is the process's own count (`/proc/PID/stat`): all its threads, ended ones too, user
 //! and system, and its children, running or waited for, such as Redis's log rewriter: counting a
 //! child only when it was waited for would charge all its work to the moment of its end. The same
-//! goes for device bytes. The threads that io_uring makes for a process (iou-wrk, iou-sqp) belong to
-//! it and are counted; the kernel's own workers (kworker, loop, ksoftirqd) are not, since nothing
-//! says for whom they worked.
+//! goes for device bytes. The threads that io_uring makes for a process (iou-wrk, iou-sqp) belong
+//! to it and are counted; the kernel's own workers (kworker, loop, ksoftirqd) are not, since
+//! nothing says for whom they worked.
 
 use std::fs;
 
