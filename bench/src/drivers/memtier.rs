@@ -60,6 +60,7 @@ pub(crate) fn run(plan: &Plan, drive: &Drive) -> Result<Outcome, BenchError> {
         errors,
         latency: Some(totals.latency),
         client_cpu_s: finished.cpu_s,
+        client_threads: threads(plan, drive),
         written_bytes: Some(totals.sets * (value_bytes + KEY_BYTES)),
         notes: totals.notes,
         ..Outcome::default()
@@ -72,9 +73,7 @@ fn command_line(plan: &Plan, drive: &Drive) -> Result<Vec<String>, BenchError> {
         program: "memtier_benchmark".to_owned(),
         advice: "build it from its public source and name it with --memtier".to_owned(),
     })?;
-    let threads = u32::try_from(drive.cores.len())
-        .unwrap_or(1)
-        .clamp(1, plan.connections);
+    let threads = threads(plan, drive);
     let mut words = vec![program.display().to_string()];
     match plan.address {
         Address::Unix(path) => words.extend(["-S".to_owned(), path.display().to_string()]),
@@ -113,6 +112,12 @@ fn command_line(plan: &Plan, drive: &Drive) -> Result<Vec<String>, BenchError> {
     ];
     words.extend(flags.map(str::to_owned));
     Ok(words)
+}
+
+/// One a core of the load.
+fn threads(plan: &Plan, drive: &Drive) -> u32 {
+    let cores = u32::try_from(drive.cores.len()).unwrap_or(1);
+    cores.clamp(1, plan.connections.max(1))
 }
 
 #[derive(Debug)]

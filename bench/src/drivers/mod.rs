@@ -51,6 +51,8 @@ pub(crate) struct Outcome {
     pub(crate) errors: u64,
     pub(crate) latency: Option<Latency>,
     pub(crate) client_cpu_s: f64,
+    /// Threads of the load generator; 1 where it is not told.
+    pub(crate) client_threads: u32,
     /// Bytes of keys and values that were written.
     pub(crate) written_bytes: Option<u64>,
     pub(crate) notes: Vec<String>,
@@ -59,6 +61,20 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// A load generator that is this busy, as a share of its threads' time, sets the rate itself.
+    const BUSY_SHARE: f64 = 0.9;
+
+    /// What to say of a load generator that had no time left, when it had none.
+    pub(crate) fn busy_note(&self) -> Option<String> {
+        let threads = f64::from(self.client_threads.max(1));
+        let share = self.client_cpu_s / (self.seconds * threads);
+        let percent = share * 100.0;
+        let is_busy = share.is_finite() && share > Self::BUSY_SHARE;
+        is_busy.then(|| {
+            format!("the load generator was busy {percent:.0} % of its time: the rate is its limit")
+        })
+    }
+
     /// Requests a second.
     #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
     pub(crate) fn ops_per_s(&self) -> f64 {
@@ -67,5 +83,28 @@ impl Outcome {
         } else {
             0.0
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_generator_without_time_left_is_named() {
+        let outcome = |client_cpu_s, client_threads| Outcome {
+            seconds: 2.0,
+            client_cpu_s,
+            client_threads,
+            ..Outcome::default()
+        };
+        assert!(
+            outcome(1.9, 0)
+                .busy_note()
+                .is_some_and(|note| note.contains("95 %"))
+        );
+        assert_eq!(outcome(1.9, 2).busy_note(), None);
+        assert_eq!(outcome(1.0, 1).busy_note(), None);
+        assert_eq!(Outcome::default().busy_note(), None);
     }
 }

@@ -137,6 +137,7 @@ fn told(plan: &Plan, found: &load::Outcome, latency: Option<Summary>) -> Outcome
         errors: found.errors,
         latency: latency.map(latency_of),
         client_cpu_s: found.client_cpu_s,
+        client_threads: 1,
         written_bytes: Some(found.user_bytes_written),
         notes,
         points: found.series.iter().map(point_of).collect(),

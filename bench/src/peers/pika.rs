@@ -41,6 +41,8 @@ fn config(setting: &Setting) -> String {
             setting.cache_share(BLOCK_CACHE_PERCENT).to_string(),
         ),
         ("databases", "1".to_owned()),
+        // Its own cache of whole values would come on top of the budget.
+        ("cache-model", "0".to_owned()),
     ];
     let lines = lines
         .iter()

@@ -103,6 +103,7 @@ impl Session<'_> {
         let has_device = self.options().regime == super::options::Regime::Disk;
         let moved = |was: u64, is: u64| has_device.then(|| is.saturating_sub(was));
         let mut notes = outcome.notes.clone();
+        notes.extend(outcome.busy_note());
         notes.extend_from_slice(server.notes());
         Sample {
             suite: self.suite().name().to_owned(),
