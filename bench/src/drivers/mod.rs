@@ -68,7 +68,8 @@ impl Outcome {
     pub(crate) fn busy_note(&self) -> Option<String> {
         let threads = f64::from(self.client_threads.max(1));
         let share = self.client_cpu_s / (self.seconds * threads);
-        let percent = share * 100.0;
+        // Its start and end are in its CPU time, not in the seconds of the load.
+        let percent = (share * 100.0).min(100.0);
         let is_busy = share.is_finite() && share > Self::BUSY_SHARE;
         is_busy.then(|| {
             format!("the load generator was busy {percent:.0} % of its time: the rate is its limit")

@@ -5,8 +5,7 @@ use super::sampling::Place;
 use super::session::{Memory, Need, Session};
 use crate::drivers::{own, redis_benchmark};
 use crate::error::BenchError;
-use crate::load;
-use crate::peers::{Peer, Running};
+use crate::peers::Peer;
 use redis_benchmark::{Plan, Test};
 
 const DEPTHS: [u32; 4] = [1, 8, 32, 128];
@@ -24,14 +23,6 @@ pub(super) fn run(session: &mut Session) -> Result<(), BenchError> {
     let memory = Memory::Budget(session.options().memory_bytes(MEMORY_BYTES)?);
     session.arrange(session.layout(), memory)?;
     session.rounds(|session, peer, round| measure(session, peer, round, memory))
-}
-
-/// redis-benchmark's values are not the built-in client's: they are written anew before they are
-/// read and checked.
-fn warm(session: &mut Session, server: &mut Running, base: &load::Plan) -> Result<(), BenchError> {
-    session.prepare(server, "fill", |drive| own::fill(base, drive))?;
-    session.prepare(server, "warm-up", |drive| own::read_all(base, drive))?;
-    Ok(())
 }
 
 fn measure(
@@ -62,7 +53,7 @@ fn measure(
     session.prepare(&mut server, "fill", |drive| own::fill(&base, drive))?;
     for (name, test) in [("SET", Test::Set), ("GET", Test::Get)] {
         if test == Test::Get {
-            warm(session, &mut server, &base)?;
+            session.warm_reads(&mut server, &base)?;
         }
         let table = format!("pipeline, {name}, {}", session.layout().name());
         for depth in DEPTHS {

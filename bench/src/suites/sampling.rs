@@ -1,10 +1,11 @@
 //! One measurement: counters before, a load, counters after, a row.
 
 use super::session::Session;
-use crate::drivers::{Drive, Outcome};
+use crate::drivers::{Drive, Outcome, own};
 use crate::error::BenchError;
 use crate::host::steal::Ticks;
 use crate::host::usage::Usage;
+use crate::load::Plan;
 use crate::peers::{Address, Running};
 use crate::results::{Figure, Row, Sample, Series};
 
@@ -45,24 +46,6 @@ impl Session<'_> {
         })
     }
 
-    /// Does what comes before a measurement, such as a fill. A server that cannot be brought there
-    /// is left out, and the others go on.
-    pub(crate) fn prepare(
-        &mut self,
-        server: &mut Running,
-        what: &str,
-        work: impl FnOnce(&Drive) -> Result<Outcome, BenchError>,
-    ) -> Result<Outcome, BenchError> {
-        self.cancel().check()?;
-        self.say(&format!("   {:11}  {what}", server.peer().name()));
-        match work(&self.drive()) {
-            Err(error @ (BenchError::Driver { .. } | BenchError::Reply { .. })) => {
-                Err(server.unprepared(&error))
-            }
-            other => other,
-        }
-    }
-
     /// The same, with further figures.
     pub(crate) fn measure_with(
         &mut self,
@@ -90,6 +73,36 @@ impl Session<'_> {
         self.record(Row::Sample(sample.clone()))?;
         self.record_points(server, place, outcome)?;
         Ok(sample)
+    }
+
+    /// Does what comes before a measurement, such as a fill. A server that cannot be brought there
+    /// is left out, and the others go on.
+    pub(crate) fn prepare(
+        &mut self,
+        server: &mut Running,
+        what: &str,
+        work: impl FnOnce(&Drive) -> Result<Outcome, BenchError>,
+    ) -> Result<Outcome, BenchError> {
+        self.cancel().check()?;
+        self.say(&format!("   {:11}  {what}", server.peer().name()));
+        match work(&self.drive()) {
+            Err(error @ (BenchError::Driver { .. } | BenchError::Reply { .. })) => {
+                Err(server.unprepared(&error))
+            }
+            other => other,
+        }
+    }
+
+    /// Writes all keys anew and reads them, so that what fits into memory is read from there.
+    /// redis-benchmark's values are not the built-in client's, which checks what it reads.
+    pub(crate) fn warm_reads(
+        &mut self,
+        server: &mut Running,
+        plan: &Plan,
+    ) -> Result<(), BenchError> {
+        self.prepare(server, "fill", |drive| own::fill(plan, drive))?;
+        self.prepare(server, "warm-up", |drive| own::read_all(plan, drive))?;
+        Ok(())
     }
 
     fn sample(

@@ -69,6 +69,9 @@ fn measure(
         session.layout().name()
     );
     for (column, test) in [("SET", Test::Set), ("GET", Test::Get)] {
+        if test == Test::Get {
+            session.warm_reads(&mut server, &base)?;
+        }
         let place = Place {
             table: &table,
             column,
