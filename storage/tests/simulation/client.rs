@@ -213,7 +213,6 @@ impl Client {
             Err(Failure::Store(StoreError::Corrupt { .. } | StoreError::MissingPage { .. }))
                 if self.scene.trouble.may_damage() =>
             {
-                self.scene.tally.borrow_mut().damaged_operations += 1;
                 true
             }
             Err(Failure::Store(StoreError::Latched)) => {

@@ -18,8 +18,9 @@ use crate::trouble::Trouble;
 use crate::witness::{View, observe};
 use crate::world::World;
 
-/// Bytes that rot in a life, at most.
-const ROTTEN_MAX: u64 = 12;
+/// Times in a life at which bytes rot, at most, and bytes at each; most belong to nothing.
+const TIMES_MAX: u64 = 3;
+const BYTES_AT_ONCE: u64 = 24;
 /// Steps between two looks at the scrub, and looks at most.
 const STEPS_PER_LOOK: u64 = 1_000;
 const LOOKS_MAX: u64 = 10_000;
@@ -74,10 +75,9 @@ impl World {
 
     fn spoil_and_check(&mut self, scene: &Rc<Scene>, opened: &mut Opened) -> Result<(), Violation> {
         let mut spoilt = Vec::new();
-        for _ in 0..=self.random.below(ROTTEN_MAX) {
+        for _ in 0..self.random.below(TIMES_MAX) {
             self.go_on_a_while(scene, opened)?;
-            let rotten = rot(&opened.devices, &mut self.random);
-            spoilt.extend(rotten.map(|(device, offset, _)| Spoilt { device, offset }));
+            self.spoil(opened, &mut spoilt);
         }
         self.go_on_a_while(scene, opened)?;
         scene.is_stopping.set(true);
@@ -86,9 +86,17 @@ impl World {
         let quiet = self.clock.sleep(QUIET_US);
         drive(&mut opened.executor, scene, (quiet, STEPS_MAX))?;
         find_losses(scene, &opened.handles[0])?;
+        self.spoil(opened, &mut spoilt);
         scrub(scene, opened)?;
         self.check_spoilt(scene, opened, &spoilt)?;
         self.close(scene, opened).map(|_| ())
+    }
+
+    fn spoil(&mut self, opened: &Opened, spoilt: &mut Vec<Spoilt>) {
+        for _ in 0..BYTES_AT_ONCE {
+            let rotten = rot(&opened.devices, &mut self.random);
+            spoilt.extend(rotten.map(|(device, offset, _)| Spoilt { device, offset }));
+        }
     }
 
     fn go_on_a_while(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {

@@ -123,8 +123,11 @@ impl World {
         }
         if ending == Ending::Close {
             if self.random.flip() {
-                let cleans = |opened: &Opened| opened.store.stats().segments_cleaning > 0;
-                go_on(scene, opened, (LOOKS_MAX, STEPS_PER_CLOSE_LOOK), cleans)?;
+                // Then the cleaner has copies that it is about to write.
+                let moved = |opened: &Opened| opened.store.stats().cleaner_relocated_bytes;
+                let before = moved(opened);
+                let has_moved = |opened: &Opened| moved(opened) > before;
+                go_on(scene, opened, (LOOKS_MAX, STEPS_PER_CLOSE_LOOK), has_moved)?;
             }
             return self.close(scene, opened);
         }

@@ -49,8 +49,6 @@ tally! {
     latches,
     /// Reads that the device failed.
     failed_reads,
-    /// Operations that came upon a rotten byte.
-    damaged_operations,
     /// Large values that were read a part at a time.
     slow_reads,
     /// Recoveries that were read whole and judged.
