@@ -8,8 +8,8 @@ use crate::worker::Worker;
 
 impl Store {
     /// Makes everything durable and marks the store as closed in order. Writes are refused from
-    /// here on; reads go on. Called once, on any worker, while the upkeep runs. After a failed write
-    /// it is refused, and the store stays as it is: acknowledged writes can still be read.
+    /// here on; reads go on. Called once, on any worker, while the upkeep runs. After a failed
+    /// write it is refused, and the store stays as it is: acknowledged writes can still be read.
     pub async fn close(&self, handle: &Handle) -> Result<(), StoreError> {
         self.log().check_latch()?;
         self.set_closing();

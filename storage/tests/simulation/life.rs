@@ -211,7 +211,8 @@ impl World {
     }
 
     /// Closes the store while its clients go on. Afterwards everything has ended, if the power does
-    /// not go at once. A store that refuses writes because one had failed cannot be closed in order.
+    /// not go at once. A store that refuses writes because one had failed cannot be closed in
+    /// order.
     pub(crate) fn close(
         &mut self,
         scene: &Scene,

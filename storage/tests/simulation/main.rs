@@ -20,12 +20,12 @@
 //! of two devices' superblocks above all. Readers take large values a part at a time, while their
 //! segments are cleaned and used again and their databases are flushed.
 //!
-//! A start may find a blank device more, or a last device that has grown: afterwards all of it is in
-//! use, and whoever does without a device that the store has is told so.
+//! A start may find a blank device more, or a last device that has grown: afterwards all of it is
+//! in use, and whoever does without a device that the store has is told so.
 //!
-//! Under a policy that evicts, a key may be gone whenever it is looked for. Once it was seen to be, it
-//! stays away, after a crash too if that was durable; and where any key may go no write fails for
-//! want of space.
+//! Under a policy that evicts, a key may be gone whenever it is looked for. Once it was seen to be,
+//! it stays away, after a crash too if that was durable; and where any key may go no write fails
+//! for want of space.
 //!
 //! Now and then the devices fail: reads, writes, flushes, allocations, of a life or of a recovery;
 //! a device has less room than it should; a block goes to a wrong place at a crash; a byte rots.
@@ -33,8 +33,8 @@
 //!
 //! - after a failed write or flush writes are refused, nothing more counts as durable, and all that
 //!   was acknowledged can be read; removals work on a full device;
-//! - of a rotten byte nothing is shown, what it belonged to is reported, the rest is served; a scrub
-//!   finds one that rots while the store is in use.
+//! - of a rotten byte nothing is shown, what it belonged to is reported, the rest is served; a
+//!   scrub finds one that rots while the store is in use.
 //!
 //! Runs go on until so many cycles were made, a cycle being a crash and the recovery that followed.
 //! `SEED=n` replays the run of a seed; `CYCLES=n` goes on from seed 1, or from `SEED`, for so many

@@ -71,8 +71,8 @@ impl Client {
         self.check_window(&key, found.as_ref(), start, start_ms)
     }
 
-    /// Reads a large value a part at a time, as a slow client takes it: with all of it pinned, while
-    /// the devices are written over meanwhile, or for a moment under its key's lock.
+    /// Reads a large value a part at a time, as a slow client takes it: with all of it pinned,
+    /// while the devices are written over meanwhile, or for a moment under its key's lock.
     pub(crate) async fn get_slowly(&mut self) -> Result<(), Failure> {
         let key = self.large_key();
         let (start, start_ms) = (self.scene.model.borrow().last(), self.scene.now_ms());
@@ -122,7 +122,8 @@ impl Client {
         self.scene.clock.sleep(us).await;
     }
 
-    /// Waits while others write about as much as the devices hold, or for as long as the plan allows.
+    /// Waits while others write about as much as the devices hold, or for as long as the plan
+    /// allows.
     async fn linger_till_written_over(&mut self) {
         let plan = &self.scene.plan;
         let of_one = plan.device_bytes().min(plan.room_bytes());
