@@ -1,12 +1,13 @@
 //! The value cache: records in DRAM, under a budget, by place and life.
 //!
-//! What is at a place in one life of a segment never changes, so nothing is ever invalidated: what
-//! was overwritten ages out. The policy is S3-FIFO-like, resistant to scans (crate `quick_cache`).
+//! What is at a place in one life of a segment never changes, so nothing has to be invalidated:
+//! what was overwritten gives its room back, no more. The policy is S3-FIFO-like, resistant to scans (crate
+//! `quick_cache`).
 
 use quick_cache::sync::Cache;
 use quick_cache::{DefaultHashBuilder, Weighter};
 
-use crate::read::{CompactRecord, StoredRecord, compact_weight};
+use crate::read::{CompactRecord, StoredRecord};
 use crate::units::{Location, Lsn};
 
 /// A place in one life of its segment.
@@ -21,7 +22,7 @@ struct ByBytes;
 
 impl Weighter<CacheKey, CompactRecord> for ByBytes {
     fn weight(&self, _: &CacheKey, record: &CompactRecord) -> u64 {
-        compact_weight(record.len())
+        record.weight()
     }
 }
 
@@ -43,7 +44,9 @@ impl ValueCache {
     }
 
     pub(crate) fn get(&self, key: CacheKey) -> Option<StoredRecord> {
-        self.cache.get(&key).map(StoredRecord::of_compact)
+        let record = self.cache.get(&key)?;
+        record.note_read();
+        Some(StoredRecord::of_compact(record))
     }
 
     /// Keeps a copy of the record in memory of its own, if the policy wants it.
@@ -51,6 +54,17 @@ impl ValueCache {
         if self.cache.capacity() > 0 {
             self.cache.insert(key, record.compact());
         }
+    }
+
+    /// Nothing leads to a record any more: it gives its room back. Whether it had been read.
+    pub(crate) fn forget(&self, key: CacheKey) -> bool {
+        let record = self.cache.remove(&key);
+        record.is_some_and(|(_, record)| record.was_read())
+    }
+
+    /// Keeps a record that takes the place of one that was read.
+    pub(crate) fn follow(&self, key: CacheKey, record: CompactRecord) {
+        self.cache.insert(key, record);
     }
 
     pub(crate) fn bytes(&self) -> u64 {

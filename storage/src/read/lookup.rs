@@ -149,12 +149,15 @@ impl Worker {
         let store = self.store();
         let counters = store.counters();
         let at = place::of(&located.entry);
-        if let Some(record) = store.read_buffered(at, located.entry.length_class) {
-            counters.write_buffer_hits.add(1);
+        let key = store.cache_key(at);
+        if let Some(record) = store.cache().get(key) {
+            counters.cache_hits.add(1);
             return Source::Memory(record);
         }
-        if let Some(record) = store.cache().get(store.cache_key(at)) {
-            counters.cache_hits.add(1);
+        if let Some(record) = store.read_buffered(at, located.entry.length_class) {
+            counters.write_buffer_hits.add(1);
+            // It may be read again, and the buffer is soon used for something else.
+            store.cache().insert(key, &record);
             return Source::Memory(record);
         }
         counters.cache_misses.add(1);

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! identity -> index (pins the segment) -> entry
-//!   in a write buffer?  copy from there
 //!   in the value cache? done
+//!   in a write buffer?  copy from there, into the cache too
 //!   else one aligned read of the record's length class, shared with whoever wants the same
 //!        -> checksum, key, deadline -> answer
 //! ```
@@ -17,5 +17,5 @@ mod segment;
 pub use fetch::Read;
 pub(crate) use fetch::{Fetch, ReadMap, Source};
 pub(crate) use lookup::Located;
-pub(crate) use record::{CompactRecord, StoredRecord, compact_weight, record_len};
+pub(crate) use record::{CompactRecord, StoredRecord, record_len};
 pub(crate) use segment::{RangeRead, read_range, read_summary};

@@ -1,9 +1,10 @@
 //! A record in memory: its bytes, and where its parts are in them.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
+use triomphe::ThinArc;
 
 use crate::expiry::Moment;
 use crate::format::{Encoding, RecordHead, ValueType};
@@ -24,8 +25,51 @@ enum Held {
     Compact(CompactRecord),
 }
 
-/// The bytes of a verified record, and no others.
-pub(crate) type CompactRecord = Arc<[u8]>;
+/// The bytes of a verified record, and no others, behind what is known of their use.
+#[derive(Clone, Debug)]
+pub(crate) struct CompactRecord(ThinArc<Use, u8>);
+
+/// What is known of the use of a record in the cache.
+#[derive(Debug, Default)]
+struct Use {
+    was_read: AtomicBool,
+}
+
+impl CompactRecord {
+    /// A copy of a record's bytes.
+    pub(crate) fn copy_of(record: &[u8]) -> Self {
+        Self(ThinArc::from_header_and_slice(Use::default(), record))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.0.slice
+    }
+
+    /// Notes that it was found in the cache.
+    pub(crate) fn note_read(&self) {
+        self.0.header.header.was_read.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was found in the cache, ever.
+    pub(crate) fn was_read(&self) -> bool {
+        self.0.header.header.was_read.load(Ordering::Relaxed)
+    }
+
+    /// DRAM that it takes in the cache, for the cache's budget.
+    pub(crate) fn weight(&self) -> u64 {
+        /// What the cache adds to an item, as measured for `quick_cache`.
+        const ITEM_BYTES: u64 = 84;
+        /// The count of users, the length, and the use, before the record.
+        const HEAD_BYTES: u64 = 3 * size_of::<usize>() as u64;
+        ITEM_BYTES + allocated_bytes(HEAD_BYTES + self.bytes().len() as u64)
+    }
+}
+
+impl AsRef<[u8]> for CompactRecord {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
 
 impl StoredRecord {
     /// `bytes` begin with the record that `head` was decoded from, and hold it whole.
@@ -39,7 +83,7 @@ impl StoredRecord {
 
     /// The record that [`Self::compact`] made these bytes of.
     pub(crate) fn of_compact(bytes: CompactRecord) -> Self {
-        let head = RecordHead::decode_verified(&bytes).expect("it was decoded before");
+        let head = RecordHead::decode_verified(bytes.bytes()).expect("it was decoded before");
         Self {
             held: Held::Compact(bytes),
             head,
@@ -65,7 +109,7 @@ impl StoredRecord {
     fn bytes(&self) -> &[u8] {
         match &self.held {
             Held::Buffer(bytes) => bytes,
-            Held::Compact(bytes) => bytes,
+            Held::Compact(record) => record.bytes(),
         }
     }
 
@@ -84,7 +128,7 @@ impl StoredRecord {
         let range = value.start + part.start..value.start + part.end;
         match &self.held {
             Held::Buffer(bytes) => bytes.slice(range),
-            Held::Compact(bytes) => Bytes::from_owner(Arc::clone(bytes)).slice(range),
+            Held::Compact(record) => Bytes::from_owner(record.clone()).slice(range),
         }
     }
 
@@ -92,8 +136,8 @@ impl StoredRecord {
     /// larger and goes back to its list.
     pub(crate) fn compact(&self) -> CompactRecord {
         match &self.held {
-            Held::Buffer(bytes) => Arc::from(&bytes[..record_len(&self.head)]),
-            Held::Compact(bytes) => Arc::clone(bytes),
+            Held::Buffer(bytes) => CompactRecord::copy_of(&bytes[..record_len(&self.head)]),
+            Held::Compact(record) => record.clone(),
         }
     }
 
@@ -103,15 +147,6 @@ impl StoredRecord {
             .expiry_ms()
             .is_some_and(|deadline| deadline <= now.unix_ms())
     }
-}
-
-/// DRAM held by a compact record of so many bytes in the cache, for its budget.
-pub(crate) fn compact_weight(bytes: usize) -> u64 {
-    /// What the cache adds to an item, as measured for `quick_cache`.
-    const ITEM_BYTES: u64 = 84;
-    /// The counts before the record.
-    const COUNT_BYTES: u64 = 2 * size_of::<usize>() as u64;
-    ITEM_BYTES + allocated_bytes(COUNT_BYTES + bytes as u64)
 }
 
 /// What the allocator takes for `bytes`: it has four size classes a doubling.

@@ -25,6 +25,7 @@ use crate::segment::shadow_bytes;
 use crate::units::{DatabaseId, Location, Lsn};
 use crate::worker::Worker;
 use crate::write::Outcome;
+use crate::write::feed::Replaced;
 use crate::write::terms::{Mark, Terms, check_deadlines, condition_holds};
 
 /// What a write does to the index.
@@ -123,6 +124,15 @@ impl Prepared<'_> {
 /// The writes of a batch that are carried out.
 type Chosen<'w, 'a> = SmallVec<[&'w Prepared<'a>; 4]>;
 
+/// What a commit wrote over.
+#[derive(Default)]
+struct Appended {
+    /// Keys that are gone.
+    removed: u64,
+    /// Records to which nothing leads any more.
+    replaced: SmallVec<[Replaced; 1]>,
+}
+
 /// Why a commit did not happen.
 #[derive(Debug)]
 pub(crate) enum Refused {
@@ -182,8 +192,9 @@ impl Worker {
         locks
             .ensure_room(&new)
             .map_err(|_| self.shortage(StoreError::OutOfMemory))?;
-        let removed = self.append(&chosen, &mut locks, &now)?;
+        let Appended { removed, replaced } = self.append(&chosen, &mut locks, &now)?;
         drop(locks);
+        self.feed_cache(&chosen, &replaced);
         self.submit_full_units();
         Ok(Outcome {
             applied: true,
@@ -253,13 +264,13 @@ impl Worker {
         writes.iter().filter(stays).collect()
     }
 
-    /// Reserves, copies and publishes: the number of keys removed.
+    /// Reserves, copies and publishes.
     fn append(
         &self,
         chosen: &[&Prepared<'_>],
         locks: &mut BucketLocks<'_>,
         now: &Moment<'_>,
-    ) -> Result<u64, Refused> {
+    ) -> Result<Appended, Refused> {
         let store = self.store();
         let following: u32 = chosen.iter().map(|write| write.draft.bytes()).sum();
         let record_count = u32::try_from(chosen.len()).expect("a batch is bounded");
@@ -278,14 +289,21 @@ impl Worker {
         }
         let kept: SmallVec<[Collection; 1]> = chosen.iter().filter_map(|w| w.root()).collect();
         let mut offset = at.place.offset + header_bytes;
-        let mut removed = 0;
-        for (slot, write) in (at.place.slot..).zip(chosen) {
+        let mut appended = Appended::default();
+        for ((slot, write), number) in (at.place.slot..).zip(chosen).zip(0..) {
             let entry = summary_entry(write, image.lsn_at(offset), offset);
             image.write_record(&write.draft, &entry, slot);
             let location = store.location(image.segment(), offset);
             let before = self.put_entry(write, location, &kept, locks);
             let was_there = before.is_some_and(|entry| deadline(&entry, now) != Deadline::Passed);
-            removed += u64::from(write.removes() && was_there);
+            appended.removed += u64::from(write.removes() && was_there);
+            appended.replaced.extend(before.map(|before| Replaced {
+                write: number,
+                old: store.cache_key(place::of(&before)),
+                new: store.cache_key(location),
+                lsn: entry.lsn,
+                seed: image.seed().at(offset),
+            }));
             offset += write.draft.bytes();
         }
         let end = at.lsn.plus(u64::from(bytes));
@@ -299,7 +317,7 @@ impl Worker {
             .counters()
             .records_written
             .add(u64::from(record_count));
-        Ok(removed)
+        Ok(appended)
     }
 
     /// Puts or removes the index entry and moves the live bytes: the entry that was there.

@@ -9,6 +9,7 @@
 
 mod batch;
 mod commit;
+mod feed;
 mod item;
 mod map;
 mod settle;
