@@ -1,8 +1,8 @@
 //! The value cache: records in DRAM, under a budget, by place and life.
 //!
 //! What is at a place in one life of a segment never changes, so nothing has to be invalidated:
-//! what was overwritten gives its room back, no more. The policy is S3-FIFO-like, resistant to scans (crate
-//! `quick_cache`).
+//! what was overwritten gives its room back, no more. The policy is S3-FIFO-like, resistant to
+//! scans (crate `quick_cache`).
 
 use quick_cache::sync::Cache;
 use quick_cache::{DefaultHashBuilder, Weighter};
