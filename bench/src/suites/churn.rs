@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::sampling::Place;
-use super::session::{Memory, Need, Session};
+use super::session::{Memory, Session};
 use super::watch::Watch;
 use crate::drivers::{Drive, Outcome, own};
 use crate::error::BenchError;
@@ -59,14 +59,7 @@ fn measure(
     };
     let full = store_bytes / 100 * FILLED_PERCENT / RECORD_BYTES;
     let key_count = session.options().key_count(full, full);
-    let need = Need {
-        threads: session.threads(),
-        memory,
-        cache_bytes: None,
-        store_bytes,
-        key_count,
-        keeps_data: false,
-    };
+    let need = session.need(memory, (store_bytes, key_count));
     let mut server = session.start(peer, &need)?;
     let base = plan(server.address(), key_count);
     session.prepare(&mut server, "fill", |drive| own::fill(&base, drive))?;

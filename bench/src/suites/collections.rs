@@ -3,7 +3,7 @@
 //! Each command is asked once first: a server that does not know it has a row with its error.
 
 use super::sampling::Place;
-use super::session::{Memory, Need, Session};
+use super::session::{Memory, Session};
 use crate::drivers::redis_benchmark;
 use crate::error::BenchError;
 use crate::peers::{Address, Peer, Running};
@@ -77,17 +77,7 @@ fn measure(
     } else {
         REQUESTS
     };
-    let mut server = session.start(
-        peer,
-        &Need {
-            threads: session.threads(),
-            memory,
-            cache_bytes: None,
-            store_bytes: STORE_BYTES,
-            key_count,
-            keeps_data: false,
-        },
-    )?;
+    let mut server = session.start(peer, &session.need(memory, (STORE_BYTES, key_count)))?;
     let table = format!("collections, {}", session.layout().name());
     for (column, words) in COLUMNS {
         let place = Place {

@@ -46,12 +46,8 @@ fn measure(
     let mut server = session.start(
         peer,
         &Need {
-            threads: session.threads(),
-            memory,
             cache_bytes: Some(CACHE_BYTES),
-            store_bytes: STORE_BYTES,
-            key_count,
-            keeps_data: false,
+            ..session.need(memory, (STORE_BYTES, key_count))
         },
     )?;
     let table = format!("memory, values of {value_bytes} B");

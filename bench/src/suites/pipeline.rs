@@ -2,7 +2,7 @@
 //! connections.
 
 use super::sampling::Place;
-use super::session::{Memory, Need, Session};
+use super::session::{Memory, Session};
 use crate::drivers::{own, redis_benchmark};
 use crate::error::BenchError;
 use crate::peers::Peer;
@@ -37,17 +37,7 @@ fn measure(
     } else {
         REQUESTS
     };
-    let mut server = session.start(
-        peer,
-        &Need {
-            threads: session.threads(),
-            memory,
-            cache_bytes: None,
-            store_bytes: STORE_BYTES,
-            key_count,
-            keeps_data: false,
-        },
-    )?;
+    let mut server = session.start(peer, &session.need(memory, (STORE_BYTES, key_count)))?;
     let size = usize::from(VALUE_BYTES);
     let base = own::plan(server.address(), key_count, size..=size);
     session.prepare(&mut server, "fill", |drive| own::fill(&base, drive))?;

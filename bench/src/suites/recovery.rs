@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
-use super::session::{Memory, Need, Session};
+use super::session::{Memory, Session};
 use crate::drivers::own;
 use crate::error::BenchError;
 use crate::host::child;
@@ -36,14 +36,7 @@ fn measure(
     memory: Memory,
 ) -> Result<(), BenchError> {
     let key_count = session.options().key_count(KEY_COUNT, KEY_COUNT_QUICK);
-    let mut need = Need {
-        threads: session.threads(),
-        memory,
-        cache_bytes: None,
-        store_bytes: STORE_BYTES,
-        key_count,
-        keeps_data: false,
-    };
+    let mut need = session.need(memory, (STORE_BYTES, key_count));
     let mut server = session.start(peer, &need)?;
     let plan = own::plan(server.address(), key_count, VALUE_BYTES);
     let filled = session.prepare(&mut server, "fill", |drive| own::fill(&plan, drive))?;

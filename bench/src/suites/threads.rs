@@ -54,11 +54,7 @@ fn measure(
         peer,
         &Need {
             threads,
-            memory,
-            cache_bytes: None,
-            store_bytes: STORE_BYTES,
-            key_count,
-            keeps_data: false,
+            ..session.need(memory, (STORE_BYTES, key_count))
         },
     )?;
     let size = usize::from(VALUE_BYTES);

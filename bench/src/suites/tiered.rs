@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::recovery::leave_page_cache;
 use super::sampling::Place;
-use super::session::{Memory, Need, Session};
+use super::session::{Memory, Session};
 use crate::drivers::memtier::{self, Mix, Plan};
 use crate::drivers::own;
 use crate::error::BenchError;
@@ -50,14 +50,7 @@ fn measure(
 ) -> Result<(), BenchError> {
     let key_count = session.options().key_count(KEY_COUNT, KEY_COUNT_QUICK);
     let record_bytes = u64::midpoint(VALUE_BYTES.0, VALUE_BYTES.1) + RECORD_OWN_BYTES;
-    let need = Need {
-        threads: session.threads(),
-        memory,
-        cache_bytes: None,
-        store_bytes: store_bytes(key_count * record_bytes),
-        key_count,
-        keeps_data: false,
-    };
+    let need = session.need(memory, (store_bytes(key_count * record_bytes), key_count));
     let mut server = session.start(peer, &need)?;
     let table = |pipeline| format!("tiered, pipeline {pipeline}");
     let fill_table = table(1);

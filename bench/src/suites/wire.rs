@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::sampling::Place;
-use super::session::{Memory, Need, Session};
+use super::session::{Memory, Session};
 use super::stage::Layout;
 use crate::drivers::own;
 use crate::error::BenchError;
@@ -58,17 +58,7 @@ fn measure(
 ) -> Result<(), BenchError> {
     let key_count = session.options().key_count(KEY_COUNT, KEY_COUNT_QUICK);
     let length = Duration::from_secs_f64(session.options().seconds(SECONDS));
-    let mut server = session.start(
-        peer,
-        &Need {
-            threads: session.threads(),
-            memory,
-            cache_bytes: None,
-            store_bytes: STORE_BYTES,
-            key_count,
-            keeps_data: false,
-        },
-    )?;
+    let mut server = session.start(peer, &session.need(memory, (STORE_BYTES, key_count)))?;
     let table = format!("wire, {connections} clients, {}", layout.name());
     let base = |address: &Address| Plan {
         connections,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::recovery::leave_page_cache;
 use super::sampling::Place;
-use super::session::{Memory, Need, Session};
+use super::session::{Memory, Session};
 use crate::drivers::own;
 use crate::error::BenchError;
 use crate::load::{KeyChoice, Length, Plan};
@@ -51,14 +51,13 @@ fn measure(
     let key_count = session.options().key_count(KEY_COUNT, KEY_COUNT_QUICK);
     let length = Duration::from_secs_f64(session.options().seconds(SECONDS));
     let size = usize::from(VALUE_BYTES);
-    let need = Need {
-        threads: session.threads(),
+    let need = session.need(
         memory,
-        cache_bytes: None,
-        store_bytes: super::tiered::store_bytes(key_count * u64::from(VALUE_BYTES)),
-        key_count,
-        keeps_data: false,
-    };
+        (
+            super::tiered::store_bytes(key_count * u64::from(VALUE_BYTES)),
+            key_count,
+        ),
+    );
     let mut server = session.start(peer, &need)?;
     let base = |address: &Address| Plan {
         keys: KeyChoice::ZIPFIAN_OF_YCSB,

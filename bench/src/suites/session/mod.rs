@@ -113,6 +113,18 @@ impl<'a> Session<'a> {
         self.stage.core_count().div_ceil(2)
     }
 
+    /// What most suites ask of a server: all threads, a cache of its own choice, a fresh store.
+    pub(crate) fn need(&self, memory: Memory, (store_bytes, key_count): (u64, u64)) -> Need {
+        Need {
+            threads: self.threads(),
+            memory,
+            cache_bytes: None,
+            store_bytes,
+            key_count,
+            keeps_data: false,
+        }
+    }
+
     /// The title of a table: durability classes and kinds of device never share one.
     pub(crate) fn titled(&self, table: &str) -> String {
         let durability = self.options.durability.name();
