@@ -194,10 +194,10 @@ impl Handle {
         expiry_ms: Option<u64>,
     ) -> Item {
         let target = (locks.database(db), Bytes::copy_from_slice(key));
-        match (snapshot.root(), snapshot.inline()) {
+        match (snapshot.root(), snapshot.share(0..snapshot.len())) {
             (Some(root), _) => Item::root(&self.0, target, root, expiry_ms),
             (None, inline) => {
-                let value = inline.map(Bytes::copy_from_slice).unwrap_or_default();
+                let value = inline.unwrap_or_default();
                 Item::inline(&self.0, target, (value, snapshot.encoding()), expiry_ms)
             }
         }
