@@ -62,6 +62,12 @@ pub enum StoreError {
         /// The page's number in the value.
         page: u32,
     },
+    /// The collection would have more pages than one can have.
+    #[error("a collection has at most {page_count_max} pages")]
+    TooManyPages {
+        /// The bound.
+        page_count_max: u32,
+    },
     /// The device did not deliver.
     #[error("read failed: {0}")]
     Read(#[from] DeviceError),

@@ -44,6 +44,7 @@ mod sync;
 pub mod units;
 mod upkeep;
 mod value;
+mod watch;
 mod worker;
 mod write;
 
@@ -56,14 +57,17 @@ pub use error::{OpenError, StoreError};
 pub use evict::EvictionPolicy;
 pub use handle::{Handle, KeyLocks};
 pub use options::{
-    AppendFsync, DATABASE_COUNT_MAX, INLINE_BYTES_MAX, KEY_BYTES_MAX, SCRUB_BYTES_PER_S_DEFAULT,
-    SEGMENT_BYTES_DEFAULT, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, StoreOptions, VALUE_BYTES_MAX,
+    AppendFsync, DATABASE_COUNT_MAX, INLINE_BYTES_MAX, KEY_BYTES_MAX, ROOT_DETAIL_BYTES_MAX,
+    SCRUB_BYTES_PER_S_DEFAULT, SEGMENT_BYTES_DEFAULT, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN,
+    StoreOptions, VALUE_BYTES_MAX,
 };
+pub use paged::{NewCollection, PageRead};
 pub use read::Read;
 pub use recovery::Progress;
 pub use stats::StoreStats;
 pub use store::Store;
-pub use units::Lsn;
+pub use units::{CollectionId, Lsn};
 pub use upkeep::{ScrubRunning, ScrubState, ScrubStatus};
-pub use value::{Encoding, Lookup, Peek, Snapshot, ValueType};
+pub use value::{Encoding, Lookup, Peek, Root, Snapshot, TypedValue, ValueBody, ValueType};
+pub use watch::{KeyChange, KeyWatcher, Watch};
 pub use write::{Attempt, Outcome, WriteBatch};

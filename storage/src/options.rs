@@ -86,5 +86,8 @@ pub const KEY_BYTES_MAX: usize = 16 << 10;
 pub const VALUE_BYTES_MAX: u64 = 512 << 20;
 /// Longer values are kept as pages; shorter ones are one record.
 pub const INLINE_BYTES_MAX: usize = 32 << 10;
+/// Longest detail in the root of a collection: it shares a record of 64 KiB with its key, and every
+/// change of the collection rewrites it.
+pub const ROOT_DETAIL_BYTES_MAX: usize = 8 << 10;
 /// Bytes of a page of a large value: one changed byte rewrites this much.
 pub(crate) const PAGE_BYTES: u32 = 16 << 10;

@@ -5,8 +5,8 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use crate::error::StoreError;
-use crate::format::RootValue;
-use crate::paged::PagedValue;
+use crate::format::{CollectionRoot, RootValue};
+use crate::paged::{CollectionPages, PageRead, PagedValue};
 use crate::read::StoredRecord;
 
 pub use crate::format::{Encoding, ValueType};
@@ -22,7 +22,18 @@ enum Body {
         root: StoredRecord,
         pages: PagedValue,
     },
+    /// The key's record is the root of a collection that is no string.
+    Collection {
+        root: StoredRecord,
+        pages: CollectionPages,
+    },
 }
+
+/// Why a value has no pages to read.
+const NO_COLLECTION: &str = "pages are read of collections in pages only";
+
+/// The root of a value that lies in the pages of a collection.
+pub type Root = CollectionRoot;
 
 impl Snapshot {
     /// The value of a key's record that holds it whole.
@@ -35,9 +46,16 @@ impl Snapshot {
         Self(Body::Paged { root, pages })
     }
 
+    /// The value of a collection's root.
+    pub(crate) fn collection(root: StoredRecord, pages: CollectionPages) -> Self {
+        Self(Body::Collection { root, pages })
+    }
+
     fn record(&self) -> &StoredRecord {
         match &self.0 {
-            Body::Inline(record) | Body::Paged { root: record, .. } => record,
+            Body::Inline(record)
+            | Body::Paged { root: record, .. }
+            | Body::Collection { root: record, .. } => record,
         }
     }
 
@@ -49,7 +67,7 @@ impl Snapshot {
     /// How it is held.
     pub fn encoding(&self) -> Encoding {
         match &self.0 {
-            Body::Inline(record) => record.encoding(),
+            Body::Inline(record) | Body::Collection { root: record, .. } => record.encoding(),
             Body::Paged { .. } => Encoding::Raw,
         }
     }
@@ -59,10 +77,12 @@ impl Snapshot {
         self.record().expiry_ms()
     }
 
-    /// The whole value's length in bytes.
+    /// The whole value's length in bytes; of a collection in pages, its root's.
     pub fn len(&self) -> u64 {
         match &self.0 {
-            Body::Inline(record) => record.value().len() as u64,
+            Body::Inline(record) | Body::Collection { root: record, .. } => {
+                record.value().len() as u64
+            }
             Body::Paged { pages, .. } => pages.len(),
         }
     }
@@ -72,11 +92,12 @@ impl Snapshot {
         self.len() == 0
     }
 
-    /// The whole value, where it is in memory: all values of up to 32 KiB are.
+    /// The whole value, where it is in memory: all strings of up to 32 KiB are, and collections
+    /// that were written as one record.
     pub fn inline(&self) -> Option<&[u8]> {
         match &self.0 {
             Body::Inline(record) => Some(record.value()),
-            Body::Paged { .. } => None,
+            Body::Paged { .. } | Body::Collection { .. } => None,
         }
     }
 
@@ -89,17 +110,19 @@ impl Snapshot {
                 let end = index(range.end);
                 Some(record.share(index(range.start).min(end)..end))
             }
-            Body::Paged { .. } => None,
+            Body::Paged { .. } | Body::Collection { .. } => None,
         }
     }
 
-    /// Reads a range, clipped to the value, of the size that the caller wants in memory.
+    /// Reads a range of a string, clipped to it, of the size that the caller wants in memory. A
+    /// collection in pages is read by `read_page`.
     pub async fn read(&self, range: Range<u64>) -> Result<Bytes, StoreError> {
         let end = range.end.min(self.len());
         let range = range.start.min(end)..end;
         match &self.0 {
             Body::Inline(_) => Ok(self.share(range).expect("it is in memory")),
             Body::Paged { pages, .. } => pages.read(range).await,
+            Body::Collection { .. } => Ok(Bytes::new()),
         }
     }
 
@@ -108,16 +131,52 @@ impl Snapshot {
     /// before the same command writes its key. Without effect on values in memory.
     pub async fn pin(&mut self, range: Range<u64>) -> Result<(), StoreError> {
         match &mut self.0 {
-            Body::Inline(_) => Ok(()),
+            Body::Inline(_) | Body::Collection { .. } => Ok(()),
             Body::Paged { pages, .. } => pages.pin(range).await,
         }
     }
 
-    /// The root of a paged value.
-    pub(crate) fn root(&self) -> Option<RootValue> {
+    /// The root of a string in pages.
+    pub(crate) fn string_root(&self) -> Option<RootValue> {
         match &self.0 {
-            Body::Inline(_) => None,
+            Body::Inline(_) | Body::Collection { .. } => None,
             Body::Paged { pages, .. } => Some(pages.root()),
+        }
+    }
+
+    /// The root of a collection in pages; none of a string or of a value that is one record.
+    pub fn root(&self) -> Option<&Root> {
+        match &self.0 {
+            Body::Inline(_) | Body::Paged { .. } => None,
+            Body::Collection { pages, .. } => Some(pages.root()),
+        }
+    }
+
+    /// Begins to read a page of a collection in pages: its device read is under way when this
+    /// returns. Panics when the value is none.
+    pub fn read_page(&self, page_number: u32) -> PageRead {
+        self.pages().read(page_number)
+    }
+
+    /// Begins to read a page that may not be there.
+    pub(crate) fn find_page(&self, page_number: u32) -> Option<PageRead> {
+        self.pages().find(page_number)
+    }
+
+    /// Finds and pins these pages of a collection, and lets the key's lock go: from here on the
+    /// snapshot reads only them, and can be kept while a client takes its time. Panics when the
+    /// value is no collection in pages.
+    pub fn pin_pages(&mut self, pages: impl IntoIterator<Item = u32>) -> Result<(), StoreError> {
+        match &mut self.0 {
+            Body::Collection { pages: found, .. } => found.pin(pages),
+            Body::Inline(_) | Body::Paged { .. } => panic!("{NO_COLLECTION}"),
+        }
+    }
+
+    fn pages(&self) -> &CollectionPages {
+        match &self.0 {
+            Body::Collection { pages, .. } => pages,
+            Body::Inline(_) | Body::Paged { .. } => panic!("{NO_COLLECTION}"),
         }
     }
 }
@@ -144,4 +203,25 @@ pub enum Peek {
     Present(ValueType),
     /// Its deadline lies in this very second: the record decides (`Handle::peek`).
     Unsure,
+}
+
+/// A value with its type, as it is written.
+#[derive(Clone, Debug)]
+pub struct TypedValue {
+    /// Its type.
+    pub value_type: ValueType,
+    /// What OBJECT ENCODING says of it.
+    pub encoding: Encoding,
+    /// Where it is.
+    pub body: ValueBody,
+}
+
+/// Where a value is.
+#[derive(Clone, Debug)]
+pub enum ValueBody {
+    /// In the key's record: at most [`INLINE_BYTES_MAX`](crate::INLINE_BYTES_MAX) bytes.
+    Inline(Bytes),
+    /// In the pages of a collection. The root's detail takes at most
+    /// [`ROOT_DETAIL_BYTES_MAX`](crate::ROOT_DETAIL_BYTES_MAX) bytes.
+    Root(Root),
 }

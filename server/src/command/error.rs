@@ -89,6 +89,9 @@ fn store_error_text(error: &StoreError) -> String {
         StoreError::BatchTooLong { bytes, bytes_max } => {
             format!("ERR atomic write of {bytes} bytes exceeds the maximum of {bytes_max} bytes")
         }
+        StoreError::TooManyPages { .. } => {
+            "ERR the collection has as many pages as one can have".into()
+        }
         StoreError::Corrupt { .. } => format!("ERR the value on the device is damaged: {error}"),
         StoreError::Read(cause) => format!("ERR reading from the device failed: {cause}"),
         StoreError::Format(_) | StoreError::MissingPage { .. } => {

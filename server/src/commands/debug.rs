@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::object::encoding_name;
 use crate::command::{CommandError, Cx, Pending, find};
 use crate::config::parse_size;
 use crate::number::parse_i64;
@@ -115,11 +116,7 @@ async fn object(cx: &Cx, key: &[u8], reply: &mut ReplyBuf) -> Result<(), Command
         .get(cx.db(), key)
         .await?
         .ok_or(CommandError::NoSuchKey)?;
-    let encoding = match found.encoding() {
-        cellar_storage::Encoding::Raw => "raw",
-        cellar_storage::Encoding::Int => "int",
-        cellar_storage::Encoding::Embstr => "embstr",
-    };
+    let encoding = encoding_name(found.encoding());
     let length = found.len();
     reply.simple(&format!(
         "Value at:0x0 refcount:1 encoding:{encoding} serializedlength:{length} lru:0 \

@@ -22,11 +22,25 @@ pub fn answer_encoding(
 ) -> Result<(), CommandError> {
     match found.map(|found| found.encoding()) {
         None => reply.null(),
-        Some(Encoding::Raw) => reply.bulk(b"raw"),
-        Some(Encoding::Int) => reply.bulk(b"int"),
-        Some(Encoding::Embstr) => reply.bulk(b"embstr"),
+        Some(encoding) => reply.bulk(encoding_name(encoding).as_bytes()),
     }
     Ok(())
+}
+
+/// How Redis calls an encoding.
+pub(super) fn encoding_name(encoding: Encoding) -> &'static str {
+    match encoding {
+        Encoding::Raw => "raw",
+        Encoding::Int => "int",
+        Encoding::Embstr => "embstr",
+        Encoding::Listpack => "listpack",
+        Encoding::Hashtable => "hashtable",
+        Encoding::Intset => "intset",
+        Encoding::Skiplist => "skiplist",
+        Encoding::Quicklist => "quicklist",
+        Encoding::Stream => "stream",
+        Encoding::Listpackex => "listpackex",
+    }
 }
 
 /// `OBJECT REFCOUNT key`: values are never shared between keys.

@@ -25,7 +25,7 @@ use crate::clock::Clock;
 use crate::damage::{Loss, Part};
 use crate::device::Device;
 use crate::error::{OpenError, StoreError};
-use crate::format::{PageKey, Record, RootValue, Stream, class_bytes};
+use crate::format::{PageKey, Record, RootValue, Stream, ValueType, class_bytes, collection_of};
 use crate::handle::Handle;
 use crate::options::StoreOptions;
 use crate::paged::page_identity;
@@ -271,6 +271,10 @@ async fn is_broken(worker: &Rc<Worker>, root: Identity) -> Result<bool, StoreErr
         Ok(None) | Err(StoreError::Corrupt { .. }) => return Ok(false),
         Err(error) => return Err(error),
     };
+    if record.value_type() != ValueType::String {
+        // Which of its pages there have to be, only its type knows.
+        return Ok(collection_of(record.value_type(), record.value()).is_err());
+    }
     let Ok(value) = RootValue::decode(record.value()) else {
         return Ok(true);
     };

@@ -12,6 +12,7 @@
 pub mod batch;
 pub mod checksum;
 pub mod class;
+pub mod collection_root;
 pub mod database_map;
 pub mod draft;
 pub mod error;
@@ -31,6 +32,7 @@ mod tests;
 pub use batch::BatchHeader;
 pub use checksum::{GenerationSeed, RecordSeed};
 pub use class::{class_bytes, class_of, live_bytes};
+pub use collection_root::{CollectionRoot, collection_of};
 pub use database_map::{DATABASE_COUNT, DatabaseMap};
 pub use draft::{RecordDraft, pad_head, record_bytes};
 pub use error::FormatError;

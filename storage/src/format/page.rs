@@ -7,9 +7,13 @@ use super::record::RECORD_BYTES_MAX;
 use crate::options::VALUE_BYTES_MAX;
 use crate::units::CollectionId;
 
-/// Pages of a value at most: the longest one in pages of 512 bytes. Whoever looks for pages by
-/// their numbers comes to an end.
-pub const PAGES_MAX: u32 = 1 << 20;
+/// Pages of a collection at most: 64 GiB in pages of 4 KiB. Whoever looks for pages by their
+/// numbers comes to an end.
+pub const PAGES_MAX: u32 = 1 << 24;
+
+/// Pages of a string at most: the longest one in pages of 512 bytes.
+pub const STRING_PAGES_MAX: u32 = 1 << 20;
+const _: () = assert!(STRING_PAGES_MAX <= PAGES_MAX);
 
 /// A page's key, in bytes.
 pub const PAGE_KEY_BYTES: usize = 12;
@@ -67,7 +71,7 @@ pub const ROOT_LAYOUT: &[Field] = &[COLLECTION, VALUE_BYTES, PAGE_BYTES, RESERVE
 
 const _: () = assert!(is_dense(ROOT_LAYOUT, ROOT_BYTES));
 
-/// The value of a paged record.
+/// The value of a paged string's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RootValue {
     /// Whose pages hold the value.
@@ -100,7 +104,7 @@ impl RootValue {
             return Err(PAGE_BYTES.malformed());
         }
         let is_possible = root.value_bytes <= VALUE_BYTES_MAX;
-        if !is_possible || root.page_count() > u64::from(PAGES_MAX) {
+        if !is_possible || root.page_count() > u64::from(STRING_PAGES_MAX) {
             return Err(VALUE_BYTES.malformed());
         }
         if RESERVED.get_u32(bytes) != 0 {
@@ -109,7 +113,7 @@ impl RootValue {
         Ok(root)
     }
 
-    /// Pages that the value has: at most [`PAGES_MAX`] of a root that was read.
+    /// Pages that the value has: at most [`STRING_PAGES_MAX`] of a root that was read.
     pub fn page_count(&self) -> u64 {
         self.value_bytes.div_ceil(u64::from(self.page_bytes))
     }

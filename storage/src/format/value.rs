@@ -57,10 +57,35 @@ pub enum Encoding {
     Int = 1,
     /// A short string.
     Embstr = 2,
+    /// A small collection, as Redis packs them.
+    Listpack = 3,
+    /// A hash or set with a table.
+    Hashtable = 4,
+    /// A set of integers.
+    Intset = 5,
+    /// A sorted set with a skip list.
+    Skiplist = 6,
+    /// A list of packed parts.
+    Quicklist = 7,
+    /// A stream.
+    Stream = 8,
+    /// A small hash with fields that expire.
+    Listpackex = 9,
 }
 
 impl Encoding {
-    const ALL: [Self; 3] = [Self::Raw, Self::Int, Self::Embstr];
+    const ALL: [Self; 10] = [
+        Self::Raw,
+        Self::Int,
+        Self::Embstr,
+        Self::Listpack,
+        Self::Hashtable,
+        Self::Intset,
+        Self::Skiplist,
+        Self::Quicklist,
+        Self::Stream,
+        Self::Listpackex,
+    ];
 
     /// Its stored number.
     pub const fn code(self) -> u8 {
@@ -83,8 +108,8 @@ mod tests {
         for code in 0..=u8::MAX {
             assert_eq!(ValueType::decode(code).is_ok(), code < 6);
             assert!(ValueType::decode(code).is_ok_and(|value| value.code() == code) || code >= 6);
-            assert_eq!(Encoding::decode(code).is_ok(), code < 3);
-            assert!(Encoding::decode(code).is_ok_and(|value| value.code() == code) || code >= 3);
+            assert_eq!(Encoding::decode(code).is_ok(), code < 10);
+            assert!(Encoding::decode(code).is_ok_and(|value| value.code() == code) || code >= 10);
         }
     }
 }

@@ -1,8 +1,10 @@
 //! A worker's handle on the store: everything that the server calls.
 //!
-//! `read` and `write` are the operations on keys, `keyspace` those on many or on databases,
+//! `read` and `write` are the operations on keys, `collections` those on pages of values that are
+//! no strings, `keyspace` those on many keys or on databases,
 //! `durability` what concerns the log. A handle stays on its worker's thread; clones are cheap.
 
+mod collections;
 mod durability;
 mod keyspace;
 mod modify;
@@ -25,7 +27,7 @@ use crate::worker::Worker;
 #[derive(Clone)]
 pub struct Handle(Rc<Worker>);
 
-/// Exclusive locks of keys, given back when dropped. What they cover was resolved when they were
+/// Locks of keys, given back when dropped. What they cover was resolved when they were
 /// taken: a database that is flushed meanwhile stays the one that it was.
 pub struct KeyLocks {
     stripes: StripeLocks,

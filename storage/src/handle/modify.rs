@@ -7,13 +7,15 @@ use crate::error::StoreError;
 use crate::format::RootValue;
 use crate::handle::{Handle, KeyLocks};
 use crate::options::{INLINE_BYTES_MAX, PAGE_BYTES};
-use crate::paged::{Collection, PageSource};
-use crate::value::{Encoding, Snapshot};
-use crate::write::{Item, Mark, Terms, check_key, check_value};
+use crate::paged::{Collection, NewCollection, PageSource};
+use crate::value::{Encoding, Root, Snapshot, ValueType};
+use crate::write::{Content, Item, Mark, Terms, check_key, check_value};
 
 /// Pages that one batch rewrites; a change of more of them writes the value anew, so that batches
 /// stay small: 1 MiB.
 const PATCH_PAGES_MAX: usize = 64;
+/// Pages that a copy reads at once.
+const PAGES_PER_COPY: usize = 32;
 
 impl Handle {
     /// Overwrites `data` at `offset` of a string and keeps its deadline; an absent key is the empty
@@ -42,7 +44,8 @@ impl Handle {
             let value = source.content(0..len).await?;
             let target = (locks.database(db), Bytes::copy_from_slice(key));
             let expiry_ms = base.as_ref().and_then(Snapshot::expiry_ms);
-            let item = Item::inline(&self.0, target, (value, Encoding::Raw), expiry_ms);
+            let content = Content::inline(value, ValueType::String, Encoding::Raw);
+            let item = Item::put(&self.0, target, content, expiry_ms);
             self.commit_under(locks, &[item], Mark::Growth).await?;
         } else {
             self.write_range_paged(locks, (db, key), &source).await?;
@@ -63,7 +66,7 @@ impl Handle {
         let target = (locks.database(db), Bytes::copy_from_slice(key));
         let expiry_ms = source.base.and_then(Snapshot::expiry_ms);
         let changed = source.changed_pages();
-        match source.base.and_then(Snapshot::root) {
+        match source.base.and_then(Snapshot::string_root) {
             Some(root)
                 if root.page_bytes == PAGE_BYTES && changed.len() <= self.patch_pages_max() =>
             {
@@ -73,7 +76,7 @@ impl Handle {
                 };
                 let collection = Collection::of(&root);
                 let pages = self.0.page_contents(collection, source, changed).await?;
-                let item = Item::root(&self.0, target, root, expiry_ms);
+                let item = Item::put(&self.0, target, Content::string(&root), expiry_ms);
                 let mut writes: Vec<_> = pages.iter().map(|page| page.prepare(&self.0)).collect();
                 writes.push(item.prepare());
                 let terms = Terms {
@@ -85,7 +88,7 @@ impl Handle {
             Some(_) | None => {
                 let mut fresh = Vec::new();
                 let root = self.write_pages(source, &mut fresh).await?;
-                let item = Item::root(&self.0, target, root, expiry_ms);
+                let item = Item::put(&self.0, target, Content::string(&root), expiry_ms);
                 self.commit_under(locks, &[item], Mark::Growth).await?;
                 drop(fresh);
             }
@@ -166,23 +169,54 @@ impl Handle {
             return Ok(false);
         };
         let mut fresh = Vec::new();
-        let item = if snapshot.inline().is_some() {
-            self.same_value(locks, &snapshot, to, snapshot.expiry_ms())
+        let content = if let Some(root) = snapshot.root() {
+            let root = self.copy_pages(&snapshot, root, &mut fresh).await?;
+            Content::collection(&root, snapshot.value_type(), snapshot.encoding())
+        } else if snapshot.inline().is_some() {
+            same_content(&snapshot)
         } else {
-            let len = snapshot.len();
             let source = PageSource {
                 base: Some(&snapshot),
                 offset: 0,
                 data: &[],
-                len,
+                len: snapshot.len(),
             };
-            let root = self.write_pages(&source, &mut fresh).await?;
-            let target = (locks.database(to.0), Bytes::copy_from_slice(to.1));
-            Item::root(&self.0, target, root, snapshot.expiry_ms())
+            Content::string(&self.write_pages(&source, &mut fresh).await?)
         };
+        let target = (locks.database(to.0), Bytes::copy_from_slice(to.1));
+        let item = Item::put(&self.0, target, content, snapshot.expiry_ms());
         self.commit_under(locks, &[item], Mark::Growth).await?;
         drop(fresh);
         Ok(true)
+    }
+
+    /// Copies all pages of a collection to a new one: its root.
+    async fn copy_pages(
+        &self,
+        snapshot: &Snapshot,
+        root: &Root,
+        fresh: &mut Vec<NewCollection>,
+    ) -> Result<Root, StoreError> {
+        let mut copy = self.new_collection();
+        for first in (0..root.page_count).step_by(PAGES_PER_COPY) {
+            let end = root
+                .page_count
+                .min(first.saturating_add(PAGES_PER_COPY as u32));
+            let reads: Vec<_> = (first..end)
+                .filter_map(|number| Some((number, snapshot.find_page(number)?)))
+                .collect();
+            let mut pages = Vec::with_capacity(reads.len());
+            for (number, read) in reads {
+                pages.push((number, read.await?));
+            }
+            self.write_ahead(&mut copy, pages).await?;
+        }
+        let id = copy.id();
+        fresh.push(copy);
+        Ok(Root {
+            collection: id,
+            ..root.clone()
+        })
     }
 
     /// The value of a snapshot under a key, its pages being those that it has.
@@ -194,12 +228,18 @@ impl Handle {
         expiry_ms: Option<u64>,
     ) -> Item {
         let target = (locks.database(db), Bytes::copy_from_slice(key));
-        match (snapshot.root(), snapshot.share(0..snapshot.len())) {
-            (Some(root), _) => Item::root(&self.0, target, root, expiry_ms),
-            (None, inline) => {
-                let value = inline.unwrap_or_default();
-                Item::inline(&self.0, target, (value, snapshot.encoding()), expiry_ms)
-            }
-        }
+        Item::put(&self.0, target, same_content(snapshot), expiry_ms)
     }
+}
+
+/// What a snapshot's record says, its pages being those that it has.
+fn same_content(snapshot: &Snapshot) -> Content {
+    if let Some(root) = snapshot.root() {
+        return Content::collection(root, snapshot.value_type(), snapshot.encoding());
+    }
+    if let Some(root) = snapshot.string_root() {
+        return Content::string(&root);
+    }
+    let value = snapshot.share(0..snapshot.len()).unwrap_or_default();
+    Content::inline(value, snapshot.value_type(), snapshot.encoding())
 }

@@ -4,10 +4,10 @@ use cellar_index::Identity;
 
 use crate::database::Db;
 use crate::error::StoreError;
-use crate::format::RootValue;
+use crate::format::{CollectionRoot, RootValue};
 use crate::handle::{Handle, KeyLocks};
 use crate::lock::{Mode, StripeLocks};
-use crate::paged::PagedValue;
+use crate::paged::{CollectionPages, PagedValue};
 use crate::read::StoredRecord;
 use crate::value::{Lookup, Peek, Snapshot, ValueType};
 use crate::write::check_value;
@@ -84,6 +84,12 @@ impl Handle {
     ) -> Result<Snapshot, StoreError> {
         if !record.is_root() {
             return Ok(Snapshot::inline_of(record));
+        }
+        if record.value_type() != ValueType::String {
+            let bytes = record.share(0..record.value().len());
+            let root = CollectionRoot::decode(&bytes).map_err(StoreError::Format)?;
+            let pages = CollectionPages::new(&self.0, root, hold);
+            return Ok(Snapshot::collection(record, pages));
         }
         let root = RootValue::decode(record.value()).map_err(StoreError::Format)?;
         check_value(root.value_bytes)?;

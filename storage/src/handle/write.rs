@@ -7,14 +7,15 @@ use bytes::Bytes;
 use crate::database::{Db, DbRef};
 use crate::error::StoreError;
 use crate::format::{Kind, RecordDraft, RootValue};
+use crate::handle::collections::page_content;
 use crate::handle::{Handle, KeyLocks};
 use crate::lock::Mode;
 use crate::options::{DATABASE_COUNT_MAX, INLINE_BYTES_MAX, PAGE_BYTES};
-use crate::paged::{FreshCollection, PageSource};
-use crate::value::{Encoding, ValueType};
+use crate::paged::{NewCollection, PageSource};
+use crate::value::{Encoding, TypedValue, ValueBody, ValueType};
 use crate::write::{
-    Attempt, Effect, Item, Outcome, Prepared, Refused, Terms, Write, WriteBatch, check_key,
-    check_value,
+    Attempt, Content, Effect, Item, Outcome, Prepared, Refused, Terms, Write, WriteBatch,
+    check_detail, check_inline, check_key, check_value,
 };
 
 /// Keys that one commit of a command that only removes takes: their buckets are locked together.
@@ -29,6 +30,20 @@ fn keep_last_writes(items: &mut Vec<Item>) {
     items.reverse();
     items.retain(|item| seen.insert(item.identity()));
     items.reverse();
+}
+
+/// What the record of a value says.
+fn typed_content(value: TypedValue) -> Result<Content, StoreError> {
+    match value.body {
+        ValueBody::Inline(bytes) => {
+            check_inline(bytes.len())?;
+            Ok(Content::inline(bytes, value.value_type, value.encoding))
+        }
+        ValueBody::Root(root) => {
+            check_detail(root.detail.len())?;
+            Ok(Content::collection(&root, value.value_type, value.encoding))
+        }
+    }
 }
 
 impl Handle {
@@ -105,13 +120,24 @@ impl Handle {
         terms: Terms<'_>,
     ) -> Result<Outcome, StoreError> {
         let mut items = Vec::with_capacity(batch.writes.len());
-        let mut fresh = Vec::new();
+        let mut pages = Vec::new();
+        let mut new = batch.new;
         let is_removal = batch
             .writes
             .iter()
             .all(|write| matches!(write, Write::Remove { .. }));
         for write in batch.writes {
-            items.push(self.item(write, databases, &mut fresh).await?);
+            if let Write::Page {
+                collection,
+                page_number,
+                content,
+            } = write
+            {
+                self.count_user_bytes(content.len());
+                pages.push(page_content(collection, page_number, content)?);
+            } else {
+                items.push(self.item(write, databases, &mut new).await?);
+            }
         }
         keep_last_writes(&mut items);
         let terms = Terms {
@@ -121,10 +147,12 @@ impl Handle {
         let outcome = if is_removal && items.len() > REMOVALS_PER_COMMIT {
             self.remove_in_steps(&items, terms).await
         } else {
-            self.0.commit_items(&items, terms).await
+            let pages = pages.iter().map(|page| page.prepare(&self.0));
+            let writes: Vec<_> = pages.chain(items.iter().map(Item::prepare)).collect();
+            self.0.commit_prepared(&writes, terms).await
         };
         // Pages whose root was not published are swept from here on.
-        drop(fresh);
+        drop(new);
         outcome
     }
 
@@ -148,12 +176,12 @@ impl Handle {
         Ok(total)
     }
 
-    /// Turns a write into its item; the pages of a large value are written on the way.
+    /// Turns a write of a key into its item; the pages of a long string are written on the way.
     async fn item(
         &self,
         write: Write,
         databases: &[DbRef; DATABASE_COUNT_MAX],
-        fresh: &mut Vec<FreshCollection>,
+        new: &mut Vec<NewCollection>,
     ) -> Result<Item, StoreError> {
         let database = |db: Db| databases[usize::from(db.0)];
         match write {
@@ -166,30 +194,50 @@ impl Handle {
                 expiry_ms,
             } => {
                 check_key(&key)?;
-                check_value(value.len() as u64)?;
                 self.count_user_bytes(key.len() + value.len());
-                let target = (database(db), key);
-                if value.len() <= INLINE_BYTES_MAX {
-                    return Ok(Item::inline(&self.0, target, (value, encoding), expiry_ms));
-                }
-                let len = value.len() as u64;
-                let source = PageSource {
-                    base: None,
-                    offset: 0,
-                    data: &value,
-                    len,
-                };
-                let root = self.write_pages(&source, fresh).await?;
-                Ok(Item::root(&self.0, target, root, expiry_ms))
+                let content = self.string_content(value, encoding, new).await?;
+                Ok(Item::put(&self.0, (database(db), key), content, expiry_ms))
             }
+            Write::Put {
+                db,
+                key,
+                value,
+                expiry_ms,
+            } => {
+                check_key(&key)?;
+                let content = typed_content(value)?;
+                self.count_user_bytes(key.len() + content.len());
+                Ok(Item::put(&self.0, (database(db), key), content, expiry_ms))
+            }
+            Write::Page { .. } => unreachable!("pages are no writes of keys"),
         }
+    }
+
+    async fn string_content(
+        &self,
+        value: Bytes,
+        encoding: Encoding,
+        new: &mut Vec<NewCollection>,
+    ) -> Result<Content, StoreError> {
+        let len = value.len() as u64;
+        check_value(len)?;
+        if value.len() <= INLINE_BYTES_MAX {
+            return Ok(Content::inline(value, ValueType::String, encoding));
+        }
+        let source = PageSource {
+            base: None,
+            offset: 0,
+            data: &value,
+            len,
+        };
+        Ok(Content::string(&self.write_pages(&source, new).await?))
     }
 
     /// Writes a value's pages; the root that will name them.
     pub(super) async fn write_pages(
         &self,
         source: &PageSource<'_>,
-        fresh: &mut Vec<FreshCollection>,
+        fresh: &mut Vec<NewCollection>,
     ) -> Result<RootValue, StoreError> {
         let pages = self.0.write_collection(source).await?;
         let root = RootValue {
@@ -203,15 +251,15 @@ impl Handle {
 
     /// Takes exclusive locks of keys, all in one fixed order.
     pub async fn lock(&self, keys: &[(Db, &[u8])]) -> KeyLocks {
+        self.acquire(keys, Mode::Exclusive).await
+    }
+
+    pub(super) async fn acquire(&self, keys: &[(Db, &[u8])], mode: Mode) -> KeyLocks {
         let databases = self.store().databases().resolve_all();
         let identities = keys
             .iter()
             .map(|(db, key)| self.0.identify(databases[usize::from(db.0)], key));
-        let stripes = self
-            .store()
-            .locks()
-            .acquire(identities, Mode::Exclusive)
-            .await;
+        let stripes = self.store().locks().acquire(identities, mode).await;
         KeyLocks { stripes, databases }
     }
 
@@ -239,8 +287,9 @@ impl Handle {
             return Attempt::Blocked;
         }
         let bytes = key.len() + value.len();
-        let value = (Bytes::copy_from_slice(value), encoding);
-        let item = Item::inline(&self.0, (locks.database(db), key), value, expiry_ms);
+        let value = Bytes::copy_from_slice(value);
+        let content = Content::inline(value, ValueType::String, encoding);
+        let item = Item::put(&self.0, (locks.database(db), key), content, expiry_ms);
         let terms = Terms {
             held: Some(&locks.stripes),
             ..Terms::default()

@@ -8,7 +8,7 @@ use cellar_index::Identity;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::format::{EPOCH_MAX, RootValue};
+use crate::format::{CollectionRoot, EPOCH_MAX, RootValue};
 use crate::units::CollectionId;
 
 /// A collection of pages.
@@ -21,7 +21,15 @@ pub(crate) struct Collection {
 }
 
 impl Collection {
-    /// The collection that a root names.
+    /// The collection that the root of a type other than string names.
+    pub(crate) fn of_root(root: &CollectionRoot) -> Self {
+        Self {
+            id: root.collection,
+            page_count: root.page_count,
+        }
+    }
+
+    /// The collection that a string's root names.
     pub(crate) fn of(root: &RootValue) -> Self {
         let page_count = u32::try_from(root.page_count());
         Self {
@@ -152,13 +160,14 @@ impl Collections {
     }
 }
 
-/// A collection that is being written: swept when this is dropped and no root was published.
-pub(crate) struct FreshCollection {
+/// A collection that is being written: its pages are swept when this is dropped and no root was
+/// published.
+pub struct NewCollection {
     collections: Arc<Collections>,
     pub(crate) collection: Collection,
 }
 
-impl FreshCollection {
+impl NewCollection {
     pub(crate) fn new(collections: &Arc<Collections>, page_count: u32) -> Self {
         let collection = Collection {
             id: collections.new_id(),
@@ -170,9 +179,29 @@ impl FreshCollection {
             collection,
         }
     }
+
+    /// Its id, never used before.
+    pub fn id(&self) -> CollectionId {
+        self.collection.id
+    }
+
+    /// Page `page_number` is about to be written.
+    pub(crate) fn note_page(&mut self, page_number: u32) {
+        let page_count = &mut self.collection.page_count;
+        *page_count = (*page_count).max(page_number + 1);
+    }
 }
 
-impl Drop for FreshCollection {
+impl std::fmt::Debug for NewCollection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_tuple("NewCollection")
+            .field(&self.id())
+            .finish()
+    }
+}
+
+impl Drop for NewCollection {
     fn drop(&mut self) {
         if self
             .collections
@@ -222,7 +251,7 @@ mod tests {
     #[test]
     fn a_collection_without_a_root_is_swept() {
         let collections = Arc::new(Collections::new(1));
-        let fresh = FreshCollection::new(&collections, 2);
+        let fresh = NewCollection::new(&collections, 2);
         let collection = fresh.collection;
         drop(fresh);
         assert_eq!(
@@ -232,7 +261,7 @@ mod tests {
                 root: None
             })
         );
-        let fresh = FreshCollection::new(&collections, 2);
+        let fresh = NewCollection::new(&collections, 2);
         collections.root_changed(
             key(b"a"),
             false,

@@ -4,10 +4,14 @@
 //! caching and recovery know nothing of large values. A page is live while its root is (design rule
 //! 8).
 
+mod collection_pages;
 mod collections;
 mod reader;
 mod writer;
 
-pub(crate) use collections::{Abandoned, Collection, Collections, FreshCollection};
+pub(crate) use collection_pages::CollectionPages;
+pub use collection_pages::PageRead;
+pub use collections::NewCollection;
+pub(crate) use collections::{Abandoned, Collection, Collections};
 pub(crate) use reader::PagedValue;
-pub(crate) use writer::{PageSource, page_identity};
+pub(crate) use writer::{PageContent, PageSource, page_identity};

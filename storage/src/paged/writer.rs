@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::format::page::PAGE_KEY_BYTES;
 use crate::format::{Kind, PageKey, RecordDraft};
 use crate::options::PAGE_BYTES;
-use crate::paged::{Collection, FreshCollection};
+use crate::paged::{Collection, NewCollection};
 use crate::value::Snapshot;
 use crate::worker::Worker;
 use crate::write::{Effect, Prepared};
@@ -78,6 +78,14 @@ pub(crate) struct PageContent {
 }
 
 impl PageContent {
+    pub(crate) fn new(key: PageKey, content: Bytes) -> Self {
+        Self {
+            key,
+            key_bytes: key.encode(),
+            content,
+        }
+    }
+
     pub(crate) fn prepare(&self, worker: &Worker) -> Prepared<'_> {
         Prepared {
             identity: page_identity(worker.store().hasher(), self.key),
@@ -99,9 +107,9 @@ impl Worker {
     pub(crate) async fn write_collection(
         self: &Rc<Self>,
         source: &PageSource<'_>,
-    ) -> Result<FreshCollection, StoreError> {
+    ) -> Result<NewCollection, StoreError> {
         let page_count = source.page_count();
-        let fresh = FreshCollection::new(self.store().collections(), page_count);
+        let fresh = NewCollection::new(self.store().collections(), page_count);
         let mut next = 0;
         while next < page_count {
             // Before the first page, too: a caller who drops what has to wait has written nothing.
@@ -132,11 +140,7 @@ impl Worker {
                 collection: collection.id,
                 page_number: page,
             };
-            contents.push(PageContent {
-                key,
-                key_bytes: key.encode(),
-                content,
-            });
+            contents.push(PageContent::new(key, content));
         }
         Ok(contents)
     }

@@ -7,8 +7,8 @@ use crate::damage::{Loss, Part};
 use crate::device::DeviceError;
 use crate::error::OpenError;
 use crate::format::{
-    EntryDetail, Identity, Kind, PageKey, RECORD_BYTES_MAX, Record, Remains, RootValue,
-    SummaryEntry,
+    EntryDetail, Identity, Kind, PageKey, RECORD_BYTES_MAX, Record, Remains, SummaryEntry,
+    collection_of,
 };
 use crate::read::remains::loss_of;
 use crate::recovery::media::Media;
@@ -195,7 +195,8 @@ impl<'a> Reaper<'a> {
         };
         let mut record = remains.record();
         // A root that cannot be read names no pages.
-        record.head.paged &= RootValue::decode(record.value).is_ok();
+        let named = collection_of(record.head.value_type, record.value);
+        record.head.paged &= named.is_ok();
         let Some(Ok(entry)) = self.entry(offset, &record) else {
             return;
         };
@@ -294,13 +295,13 @@ fn page_key(record: &Record<'_>) -> Result<PageKey, Malformed> {
 /// What is particular to the record's kind.
 fn detail(record: &Record<'_>) -> Result<EntryDetail, Malformed> {
     let head = &record.head;
-    let root = |value| RootValue::decode(value).map_err(|_| Malformed);
+    let root = |value| collection_of(head.value_type, value).map_err(|_| Malformed);
     Ok(match head.kind {
         Kind::Put => EntryDetail::Put {
             value_type: head.value_type,
             expiry_ms: head.expiry_ms(),
             collection: if head.paged {
-                Some(root(record.value)?.collection)
+                Some(root(record.value)?)
             } else {
                 None
             },

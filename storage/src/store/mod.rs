@@ -37,6 +37,7 @@ use crate::segment::{Pins, SegmentTable};
 use crate::stats::Counters;
 use crate::units::{Location, Lsn};
 use crate::upkeep::{READY_MIN, Scrub};
+use crate::watch::Watches;
 use crate::worker::Worker;
 use crate::write::Mark;
 
@@ -77,6 +78,7 @@ pub struct Store {
     parts: Parts,
     pins: Arc<Pins>,
     locks: Arc<LockTable>,
+    watches: Arc<Watches>,
     cache: ValueCache,
     eviction: Eviction,
     appendfsync: AtomicU8,
@@ -104,6 +106,7 @@ impl Store {
         let store = Self {
             pins: Arc::new(Pins::new(parts.options.worker_count, segment_count)),
             locks: Arc::new(LockTable::new()),
+            watches: Arc::new(Watches::new()),
             cache: ValueCache::new(parts.options.value_cache_bytes),
             eviction: Eviction::new(),
             appendfsync: AtomicU8::new(parts.options.appendfsync as u8),
@@ -177,6 +180,10 @@ impl Store {
 
     pub(crate) fn cold(&self) -> &ColdLog {
         &self.parts.cold
+    }
+
+    pub(crate) fn watches(&self) -> &Arc<Watches> {
+        &self.watches
     }
 
     pub(crate) fn locks(&self) -> &Arc<LockTable> {

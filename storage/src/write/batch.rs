@@ -3,7 +3,9 @@
 use bytes::Bytes;
 
 use crate::database::Db;
-use crate::value::Encoding;
+use crate::paged::NewCollection;
+use crate::units::CollectionId;
+use crate::value::{Encoding, TypedValue};
 
 /// What must hold for a batch to be written at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +28,17 @@ pub(crate) enum Write {
         encoding: Encoding,
         expiry_ms: Option<u64>,
     },
+    Put {
+        db: Db,
+        key: Bytes,
+        value: TypedValue,
+        expiry_ms: Option<u64>,
+    },
+    Page {
+        collection: CollectionId,
+        page_number: u32,
+        content: Bytes,
+    },
     Remove {
         db: Db,
         key: Bytes,
@@ -33,9 +46,11 @@ pub(crate) enum Write {
 }
 
 /// Writes that belong together: readers see all or none, and so does a recovery.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct WriteBatch {
     pub(crate) writes: Vec<Write>,
+    /// Collections that the batch publishes: nobody may sweep them before.
+    pub(crate) new: Vec<NewCollection>,
     pub(crate) condition: Condition,
 }
 
@@ -62,6 +77,46 @@ impl WriteBatch {
             encoding,
             expiry_ms,
         });
+        self
+    }
+
+    /// Sets a key to a value of any type, with its expiry or none.
+    pub fn put(
+        &mut self,
+        db: Db,
+        key: impl Into<Bytes>,
+        value: TypedValue,
+        expiry_ms: Option<u64>,
+    ) -> &mut Self {
+        self.writes.push(Write::Put {
+            db,
+            key: key.into(),
+            value,
+            expiry_ms,
+        });
+        self
+    }
+
+    /// Writes a page, at most once in a batch, of at most
+    /// [`INLINE_BYTES_MAX`](crate::INLINE_BYTES_MAX) bytes. The batch holds the collection's root,
+    /// whose `page_count` is above the page's number.
+    pub fn page(
+        &mut self,
+        collection: CollectionId,
+        page_number: u32,
+        content: Bytes,
+    ) -> &mut Self {
+        self.writes.push(Write::Page {
+            collection,
+            page_number,
+            content,
+        });
+        self
+    }
+
+    /// The batch holds the root of a new collection.
+    pub fn publish(&mut self, new: NewCollection) -> &mut Self {
+        self.new.push(new);
         self
     }
 

@@ -23,6 +23,7 @@ use crate::paged::Collection;
 use crate::place;
 use crate::segment::shadow_bytes;
 use crate::units::{DatabaseId, Location, Lsn};
+use crate::watch::KeyChange;
 use crate::worker::Worker;
 use crate::write::Outcome;
 use crate::write::feed::Replaced;
@@ -68,6 +69,15 @@ impl Prepared<'_> {
             Effect::Remove { only_at } => locks
                 .find(self.identity)
                 .is_some_and(|entry| only_at.is_none_or(|at| place::of(&entry) == at)),
+        }
+    }
+
+    /// What watchers of the key are told; pages have none.
+    fn change(&self) -> Option<KeyChange> {
+        match self.effect {
+            Effect::Put { .. } => Some(KeyChange::Written),
+            Effect::Remove { .. } => Some(KeyChange::Removed),
+            Effect::Page { .. } => None,
         }
     }
 
@@ -346,6 +356,9 @@ impl Worker {
         store
             .collections()
             .root_changed(write.identity, was_root, write.root(), kept);
+        if let Some(change) = write.change() {
+            store.watches().tell(write.identity, change);
+        }
         before
     }
 }

@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use tokio::sync::MutexGuard;
 
-use crate::database::{MapChange, NoHandle};
+use crate::database::{DbRef, MapChange, NoHandle};
 use crate::error::StoreError;
+use crate::expiry::{Deadline, deadline};
 use crate::format::{EntryDetail, Identity, Kind, RecordDraft, SummaryEntry, class_of, live_bytes};
 use crate::log::Reservation;
 use crate::units::DatabaseId;
@@ -30,6 +31,7 @@ impl Worker {
                 Ok(Some(change)) => {
                     self.store().check_writable()?;
                     if self.try_commit_map(&change) {
+                        self.tell_moved().await;
                         return Ok(());
                     }
                     self.store().want_room();
@@ -39,6 +41,18 @@ impl Worker {
                 Err(NoHandle) => swept.await,
             }
         }
+    }
+
+    /// Tells those who watch keys of databases that were flushed or exchanged.
+    async fn tell_moved(&self) {
+        let store = self.store();
+        let exists = |database: DbRef, key: &[u8]| {
+            let found = store.index().lookup(self.identify(database, key));
+            let now = store.moment();
+            found.is_some_and(|entry| deadline(&entry, &now) != Deadline::Passed)
+        };
+        let resolve = |db| store.databases().resolve(db);
+        store.watches().tell_moved(resolve, exists).await;
     }
 
     /// False: the log has no room.

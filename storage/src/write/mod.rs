@@ -18,5 +18,7 @@ mod terms;
 pub use batch::{Attempt, Outcome, WriteBatch};
 pub(crate) use batch::{Condition, Write};
 pub(crate) use commit::{Effect, Prepared, Refused};
-pub(crate) use item::{Item, check_key, check_value};
+pub(crate) use item::{
+    Content, Item, check_detail, check_inline, check_key, check_page, check_value,
+};
 pub(crate) use terms::{Mark, Terms};

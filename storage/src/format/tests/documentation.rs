@@ -3,7 +3,7 @@
 use super::*;
 use crate::format::field::Field;
 use crate::format::{
-    batch, class, database_map, footer, page, record, segment, summary, superblock,
+    batch, class, collection_root, database_map, footer, page, record, segment, summary, superblock,
 };
 use crate::units::UNIT_BYTES;
 
@@ -39,6 +39,7 @@ fn tables_are_the_layouts() {
     check_layout("Record header", record::LAYOUT);
     check_layout("Page key", page::PAGE_KEY_LAYOUT);
     check_layout("Root", page::ROOT_LAYOUT);
+    check_layout("Collection root", collection_root::COLLECTION_ROOT_LAYOUT);
     check_layout("Batch header", batch::BATCH_LAYOUT);
     check_layout("Database map", database_map::MAP_LAYOUT);
     check_layout("Segment header", segment::SEGMENT_LAYOUT);
@@ -98,6 +99,7 @@ fn stored_numbers_are_the_codes() {
     assert_eq!(documented("Kinds"), coded);
     let types = (0..6).map(|code| row(code, &format!("{:?}", ValueType::decode(code).unwrap())));
     assert_eq!(documented("Value types"), types.collect::<Vec<_>>());
-    let encodings = (0..3).map(|code| row(code, &format!("{:?}", Encoding::decode(code).unwrap())));
+    let encodings =
+        (0..10).map(|code| row(code, &format!("{:?}", Encoding::decode(code).unwrap())));
     assert_eq!(documented("Encodings"), encodings.collect::<Vec<_>>());
 }
