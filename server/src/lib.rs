@@ -13,6 +13,8 @@
 pub mod banner;
 pub mod check;
 pub mod client;
+#[allow(dead_code, reason = "the commands that use it follow")]
+mod collections;
 pub mod command;
 pub mod commands;
 pub mod config;

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 
 use cellar_storage::StoreError;
 
+use crate::collections::Malformed;
+
 /// Why a command failed. `Display` is the exact text of the error reply after `-`.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
@@ -51,6 +53,9 @@ pub enum CommandError {
     /// What was written may be lost: making it durable failed.
     #[error("MISCONF {UNKNOWN_OUTCOME}")]
     UnknownOutcome,
+    /// A collection's bytes verified and yet make no sense.
+    #[error("ERR the value on the device cannot be understood: {0}")]
+    Malformed(#[from] Malformed),
     /// The store refused or failed.
     #[error("{}", store_error_text(.0))]
     Store(#[from] StoreError),

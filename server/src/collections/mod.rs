@@ -1,0 +1,31 @@
+//! Collections: what is behind the commands on hashes, sets, sorted sets and lists.
+//!
+//! ```text
+//!   commands/*            one command: its arguments, its locks, its reply
+//!      |
+//!   hash, set, ...        one value of one type: compact (a record) or paged (a root and pages)
+//!      |
+//!   packed                compact values: items one after another in one buffer
+//!   dict                  a hash table whose buckets are pages
+//!      |
+//!   pages                 the pages of one collection while a command works on it
+//!      |
+//!   cellar_storage        records, locks, batches; knows no types
+//! ```
+//!
+//! A value is compact up to [`COMPACT_BYTES_MAX`] and paged beyond; it never goes back, and when it
+//! is empty its key is removed. Owns the formats of collections. Must never reach behind the
+//! store's handle, and keeps nothing from one command to the next.
+
+pub(crate) mod packed;
+#[cfg(test)]
+pub(crate) mod seeded;
+
+/// Bytes from the device that verified and yet are no value of their type; what it was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(pub &'static str);
+
+/// Bytes of a compact value at most: as much as fits one device block's read with its key and
+/// header, and a copy of it costs less than the read.
+pub(crate) const COMPACT_BYTES_MAX: usize = 4096;
