@@ -158,8 +158,8 @@ impl Snapshot {
         self.pages().read(page_number)
     }
 
-    /// Begins to read a page that may not be there.
-    pub(crate) fn find_page(&self, page_number: u32) -> Option<PageRead> {
+    /// Begins to read a page that may not be there: `None`. Panics as [`Snapshot::read_page`].
+    pub fn find_page(&self, page_number: u32) -> Option<PageRead> {
         self.pages().find(page_number)
     }
 

@@ -8,7 +8,7 @@
 //!   packed                compact values: items one after another in one buffer
 //!   dict                  a hash table whose buckets are pages
 //!      |
-//!   pages                 the pages of one collection while a command works on it
+//!   pages, large          the pages of one collection while a command works on it
 //!      |
 //!   cellar_storage        records, locks, batches; knows no types
 //! ```
@@ -17,7 +17,9 @@
 //! is empty its key is removed. Owns the formats of collections. Must never reach behind the
 //! store's handle, and keeps nothing from one command to the next.
 
+pub(crate) mod large;
 pub(crate) mod packed;
+pub(crate) mod pages;
 #[cfg(test)]
 pub(crate) mod seeded;
 
