@@ -22,6 +22,7 @@ pub mod connection;
 pub mod control;
 pub mod devices;
 pub mod error_counts;
+pub mod events;
 pub mod identity;
 pub mod info;
 pub mod keyspace;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use cellar_storage::Db;
 
+use crate::events::{self, EventClass};
 use crate::resp::{Protocol, ReplyBuf};
 use crate::session::Session;
 use crate::shared::Shared;
@@ -69,6 +70,15 @@ impl Cx {
     /// Whether the present command has said that its lookups are done.
     pub fn is_linearized(&self) -> bool {
         self.session.linearized() == self.command_number
+    }
+
+    /// Tells those who asked for keyspace events of one. To be called after the change, with
+    /// Redis's name of the event; costs one load where nobody asked.
+    pub fn notify(&self, class: EventClass, event: &'static str, db: Db, key: &[u8]) {
+        let classes = self.shared.config.fast.event_classes();
+        if classes.has(class) {
+            events::announce(&self.shared, classes, event, (db, key));
+        }
     }
 
     /// Counts a read of a key that was there (`keyspace_hits`) or was not (`keyspace_misses`).

@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use parking_lot::Mutex;
 
 use super::{AppendFsync, ClientClass, Config, Loaded, OutputLimit};
+use crate::events::EventClasses;
 
 /// A slow log that begins below this many microseconds is one for short commands too.
 const SHORT_US_MAX: i64 = 1000;
@@ -43,6 +44,7 @@ pub struct FastConfig {
     inbox_soft_seconds: AtomicU64,
     slow_us: AtomicI64,
     latency_ms: AtomicI64,
+    event_classes: AtomicU32,
 }
 
 impl LiveConfig {
@@ -91,6 +93,7 @@ impl FastConfig {
             security,
             storage,
             limits,
+            events,
             monitoring,
             ..
         } = config;
@@ -114,6 +117,8 @@ impl FastConfig {
             .store(monitoring.slowlog_log_slower_than.get(), Relaxed);
         self.latency_ms
             .store(monitoring.latency_monitor_threshold.get(), Relaxed);
+        self.event_classes
+            .store(events.notify_keyspace_events.bits(), Relaxed);
     }
 
     /// Whether clients must show a password.
@@ -152,6 +157,11 @@ impl FastConfig {
             soft_bytes: self.inbox_soft_bytes.load(Relaxed),
             soft_seconds: self.inbox_soft_seconds.load(Relaxed),
         }
+    }
+
+    /// Which keyspace events are told.
+    pub fn event_classes(&self) -> EventClasses {
+        EventClasses::from_bits(self.event_classes.load(Relaxed))
     }
 
     /// Whether a command of this length enters the slow log.

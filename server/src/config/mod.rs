@@ -28,8 +28,8 @@ pub use output_limits::{ClientClass, OutputLimit, OutputLimits};
 pub use print::{annotated_file, documentation_page};
 pub use rewrite::{RewriteError, rewrite};
 pub use sections::{
-    AppendFsync, Change, Config, Limits, Log, LogLevel, Memory, MemoryPolicy, Monitoring, Network,
-    OPTIONS, OptionSpec, SECTIONS, SectionSpec, Security, Storage, Workers,
+    AppendFsync, Change, Config, Events, Limits, Log, LogLevel, Memory, MemoryPolicy, Monitoring,
+    Network, OPTIONS, OptionSpec, SECTIONS, SectionSpec, Security, Storage, Workers,
 };
 pub use value::{FileMode, Integer, Setting, Size, Words, parse_size, size_text};
 

@@ -147,7 +147,6 @@ pub const PARAMETERS: &[Parameter] = &[
     renamed(integer("min-replicas-max-lag", "10"), "min-slaves-max-lag"),
     renamed(integer("min-replicas-to-write", "0"), "min-slaves-to-write"),
     switch("no-appendfsync-on-rewrite", "no"),
-    text("notify-keyspace-events", ""),
     integer("oom-score-adj", "0"),
     switch("rdb-del-sync-files", "no"),
     switch("rdb-save-incremental-fsync", "yes"),

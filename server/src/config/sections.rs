@@ -6,6 +6,7 @@
 use super::devices::{DeviceConfig, Devices};
 use super::output_limits::OutputLimits;
 use super::value::{FileMode, Integer, Setting, Size, Words, choice};
+use crate::events::EventClasses;
 
 /// Whether CONFIG SET may change an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +171,15 @@ sections! {
         /// soft bound, seconds above the soft bound; 0 for no bound.
         client_output_buffer_limit: OutputLimits = OutputLimits::DEFAULT,
             "client-output-buffer-limit", Live;
+    }
+
+    /// What clients are told of changes.
+    events: Events {
+        /// Which changes of keys are published, as letters: "K" on the channels named by the key,
+        /// "E" on those named by the event; "g" commands for any type, "$" strings, "l" lists, "s"
+        /// sets, "h" hashes, "z" sorted sets, "t" streams, "x" expired, "e" evicted, "A" all of
+        /// these; "n" new keys, "m" reads of absent keys. Empty for none.
+        notify_keyspace_events: EventClasses = EventClasses::NONE, "notify-keyspace-events", Live;
     }
 
     /// What the server tells about itself.

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use super::Config;
 use super::error::Invalid;
-use super::sections::{Limits, Log, Memory, Monitoring, Network, Security, Storage, Workers};
+use super::sections::{
+    Events, Limits, Log, Memory, Monitoring, Network, Security, Storage, Workers,
+};
 use super::value::size_text;
 
 /// Devices at most: a location names its segment, and segments are numbered over all of them.
@@ -29,6 +31,7 @@ pub(super) fn validate(config: &Config) -> Result<(), Invalid> {
         memory,
         workers,
         limits,
+        events,
         log,
         monitoring,
     } = config;
@@ -41,6 +44,9 @@ pub(super) fn validate(config: &Config) -> Result<(), Invalid> {
         workers: _,
         pin_workers: _,
     } = workers;
+    let Events {
+        notify_keyspace_events: _,
+    } = events;
     let Log {
         loglevel: _,
         logfile: _,
