@@ -62,6 +62,9 @@ pub enum StoreError {
         /// The page's number in the value.
         page: u32,
     },
+    /// A transaction wanted a key whose lock it could not have at once: it has to be run again.
+    #[error("the transaction has to be run again with the locks of more keys")]
+    Conflict,
     /// The collection would have more pages than one can have.
     #[error("a collection has at most {page_count_max} pages")]
     TooManyPages {

@@ -33,6 +33,7 @@ mod handle;
 mod lock;
 mod log;
 mod options;
+mod overlay;
 mod paged;
 mod place;
 mod read;
@@ -55,12 +56,13 @@ pub use database::Db;
 pub use device::Device;
 pub use error::{OpenError, StoreError};
 pub use evict::EvictionPolicy;
-pub use handle::{Handle, KeyLocks};
+pub use handle::{Handle, KeyLocks, Transaction};
 pub use options::{
     AppendFsync, DATABASE_COUNT_MAX, INLINE_BYTES_MAX, KEY_BYTES_MAX, ROOT_DETAIL_BYTES_MAX,
     SCRUB_BYTES_PER_S_DEFAULT, SEGMENT_BYTES_DEFAULT, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN,
     StoreOptions, VALUE_BYTES_MAX,
 };
+pub use overlay::Conflict;
 pub use paged::{NewCollection, PageRead};
 pub use read::Read;
 pub use recovery::Progress;

@@ -191,6 +191,20 @@ impl StripeLocks {
         self.stripes.get(self.taken).copied()
     }
 
+    /// No stripes.
+    pub(crate) fn none(table: &Arc<LockTable>, mode: Mode) -> Self {
+        Self::prepare(table, [], mode)
+    }
+
+    /// Takes over the stripes that others hold, in the same mode and none twice.
+    pub(crate) fn absorb(&mut self, mut other: Self) {
+        assert!(self.mode == other.mode, "locks of one mode");
+        self.stripes.append(&mut other.stripes);
+        other.taken = 0;
+        self.stripes.sort_unstable();
+        self.taken = self.stripes.len();
+    }
+
     /// Whether these locks cover the stripe.
     pub(crate) fn holds(&self, stripe: StripeIndex) -> bool {
         self.stripes.binary_search(&stripe).is_ok()

@@ -94,6 +94,7 @@ fn store_error_text(error: &StoreError) -> String {
         StoreError::BatchTooLong { bytes, bytes_max } => {
             format!("ERR atomic write of {bytes} bytes exceeds the maximum of {bytes_max} bytes")
         }
+        StoreError::Conflict => "ERR the transaction met others, run it again".into(),
         StoreError::TooManyPages { .. } => {
             "ERR the collection has as many pages as one can have".into()
         }

@@ -12,6 +12,11 @@ pub struct GenerationSeed(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordSeed(u32);
 
+impl RecordSeed {
+    /// Of a record that has no place yet.
+    pub(crate) const NO_PLACE: Self = Self(0);
+}
+
 impl GenerationSeed {
     /// CRC32C of the store's id (16 bytes), epoch (4 bytes), segment (4 bytes) and opening LSN (8
     /// bytes): what another store left on a device never verifies either.

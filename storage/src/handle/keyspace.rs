@@ -10,7 +10,8 @@ use crate::error::StoreError;
 use crate::expiry::{Deadline, deadline};
 use crate::handle::Handle;
 use crate::options::DATABASE_COUNT_MAX;
-use crate::read::Source;
+use crate::overlay::Overlay;
+use crate::read::{Found, Source, StoredRecord};
 use crate::value::ValueType;
 
 /// Buckets that one step of SCAN visits for each key asked for, as Redis does, so that a step over
@@ -26,7 +27,22 @@ const RANDOM_PICKS_MAX: usize = 64;
 impl Handle {
     /// Keys in a database; expired ones count until they are removed.
     pub fn dbsize(&self, db: Db) -> u64 {
-        self.store().index().count(self.database(db).handle)
+        let database = self.database(db);
+        let stored = self.store().index().count(database.handle);
+        match &self.overlay {
+            Some(overlay) => stored.saturating_add_signed(self.pending_keys(overlay, database)),
+            None => stored,
+        }
+    }
+
+    /// How many keys more a database has for the transaction.
+    fn pending_keys(&self, overlay: &Overlay, database: DbRef) -> i64 {
+        let mut more = 0;
+        overlay.each_key(database, |identity, record| {
+            let is_stored = self.store().index().lookup(identity).is_some();
+            more += i64::from(record.is_some()) - i64::from(is_stored);
+        });
+        more
     }
 
     /// Keys with a deadline in a database.
@@ -34,10 +50,6 @@ impl Handle {
         self.store()
             .index()
             .count_expiring(self.database(db).handle)
-    }
-
-    fn database(&self, db: Db) -> DbRef {
-        self.store().databases().resolve(db)
     }
 
     /// One step of SCAN from `cursor`, over about `count` keys: the next cursor, 0 at the end, and
@@ -73,7 +85,27 @@ impl Handle {
                 tokio::task::yield_now().await;
             }
         }
-        Ok((next, self.keys_of(database, &found).await?))
+        let mut keys = self.keys_of(database, &found).await?;
+        if next == 0
+            && let Some(overlay) = &self.overlay
+        {
+            keys.extend(self.new_keys(overlay, database, only));
+        }
+        Ok((next, keys))
+    }
+
+    /// The keys that only the transaction knows.
+    fn new_keys(&self, overlay: &Overlay, database: DbRef, only: Option<ValueType>) -> Vec<Bytes> {
+        let mut keys = Vec::new();
+        overlay.each_key(database, |identity, record| {
+            let is_stored = self.store().index().lookup(identity).is_some();
+            let is_wanted =
+                |record: &&StoredRecord| only.is_none_or(|only| record.value_type() == only);
+            if let Some(record) = record.filter(is_wanted).filter(|_| !is_stored) {
+                keys.push(Bytes::copy_from_slice(record.key()));
+            }
+        });
+        keys
     }
 
     /// Fetches the keys of entries; those that are gone or expired by now are left out.
@@ -102,14 +134,24 @@ impl Handle {
     }
 
     fn key_source(&self, database: DbRef, identity: Identity) -> Option<Source> {
-        let located = self.0.locate(identity)?;
-        is_key_of(&located.entry, database).then(|| self.0.source(located))
+        let found = self.view().find(identity)?;
+        let is_key = match &found {
+            Found::Own(_) => true,
+            Found::Stored(located) => is_key_of(&located.entry, database),
+        };
+        is_key.then(|| self.view().source(found))
     }
 
     /// A random key of a database.
     pub async fn random_key(&self, db: Db) -> Result<Option<Bytes>, StoreError> {
         let database = self.database(db);
-        for _ in 0..RANDOM_PICKS_MAX {
+        // A transaction's own keys are in no index: the walk meets them.
+        let pick_count = if self.overlay.is_some() {
+            0
+        } else {
+            RANDOM_PICKS_MAX
+        };
+        for _ in 0..pick_count {
             if self.dbsize(db) == 0 {
                 return Ok(None);
             }
@@ -152,6 +194,7 @@ impl Handle {
     }
 
     async fn flush(&self, dbs: &[Db]) -> Result<(), StoreError> {
+        self.publish_pending().await?;
         let change = self.store().change_map().await;
         let plan = || {
             let filled: Vec<_> = dbs
@@ -164,14 +207,33 @@ impl Handle {
             }
             self.store().databases().plan_flush(&filled).map(Some)
         };
-        self.0.commit_map(plan, &change).await
+        self.worker.commit_map(plan, &change).await?;
+        self.resolve_again();
+        Ok(())
+    }
+
+    /// What a transaction wrote so far comes before its change of databases.
+    async fn publish_pending(&self) -> Result<(), StoreError> {
+        match &self.overlay {
+            Some(overlay) => overlay.publish(&self.worker).await.map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    fn resolve_again(&self) {
+        if let Some(overlay) = &self.overlay {
+            overlay.resolve_again(self.store());
+        }
     }
 
     /// Exchanges two databases.
     pub async fn swap_db(&self, a: Db, b: Db) -> Result<(), StoreError> {
+        self.publish_pending().await?;
         let change = self.store().change_map().await;
         let plan = || Ok(Some(self.store().databases().plan_swap(a, b)));
-        self.0.commit_map(plan, &change).await
+        self.worker.commit_map(plan, &change).await?;
+        self.resolve_again();
+        Ok(())
     }
 }
 

@@ -45,7 +45,7 @@ impl Handle {
             let target = (locks.database(db), Bytes::copy_from_slice(key));
             let expiry_ms = base.as_ref().and_then(Snapshot::expiry_ms);
             let content = Content::inline(value, ValueType::String, Encoding::Raw);
-            let item = Item::put(&self.0, target, content, expiry_ms);
+            let item = Item::put(&self.worker, target, content, expiry_ms);
             self.commit_under(locks, &[item], Mark::Growth).await?;
         } else {
             self.write_range_paged(locks, (db, key), &source).await?;
@@ -75,22 +75,28 @@ impl Handle {
                     ..root
                 };
                 let collection = Collection::of(&root);
-                let pages = self.0.page_contents(collection, source, changed).await?;
-                let item = Item::put(&self.0, target, Content::string(&root), expiry_ms);
-                let mut writes: Vec<_> = pages.iter().map(|page| page.prepare(&self.0)).collect();
+                let pages = self
+                    .worker
+                    .page_contents(collection, source, changed)
+                    .await?;
+                let item = Item::put(&self.worker, target, Content::string(&root), expiry_ms);
+                let mut writes: Vec<_> = pages
+                    .iter()
+                    .map(|page| page.prepare(&self.worker))
+                    .collect();
                 writes.push(item.prepare());
                 let terms = Terms {
                     held: Some(&locks.stripes),
                     ..Terms::default()
                 };
-                self.0.commit_prepared(&writes, terms).await?;
+                self.write(&writes, terms).await?;
             }
             Some(_) | None => {
                 let mut fresh = Vec::new();
                 let root = self.write_pages(source, &mut fresh).await?;
-                let item = Item::put(&self.0, target, Content::string(&root), expiry_ms);
+                let item = Item::put(&self.worker, target, Content::string(&root), expiry_ms);
                 self.commit_under(locks, &[item], Mark::Growth).await?;
-                drop(fresh);
+                self.settle(fresh);
             }
         }
         Ok(())
@@ -114,7 +120,7 @@ impl Handle {
             mark,
             ..Terms::default()
         };
-        self.0.commit_items(items, terms).await.map(|_| ())
+        self.write_items(items, terms).await.map(|_| ())
     }
 
     /// Sets or clears a key's deadline. False: the key does not exist.
@@ -147,7 +153,7 @@ impl Handle {
         };
         let put = self.same_value(locks, &snapshot, to, snapshot.expiry_ms());
         let source = (locks.database(from.0), Bytes::copy_from_slice(from.1));
-        let remove = Item::remove(&self.0, source);
+        let remove = Item::remove(&self.worker, source);
         if put.identity() == remove.identity() {
             return Ok(true);
         }
@@ -184,9 +190,9 @@ impl Handle {
             Content::string(&self.write_pages(&source, &mut fresh).await?)
         };
         let target = (locks.database(to.0), Bytes::copy_from_slice(to.1));
-        let item = Item::put(&self.0, target, content, snapshot.expiry_ms());
+        let item = Item::put(&self.worker, target, content, snapshot.expiry_ms());
         self.commit_under(locks, &[item], Mark::Growth).await?;
-        drop(fresh);
+        self.settle(fresh);
         Ok(true)
     }
 
@@ -228,7 +234,7 @@ impl Handle {
         expiry_ms: Option<u64>,
     ) -> Item {
         let target = (locks.database(db), Bytes::copy_from_slice(key));
-        Item::put(&self.0, target, same_content(snapshot), expiry_ms)
+        Item::put(&self.worker, target, same_content(snapshot), expiry_ms)
     }
 }
 

@@ -15,7 +15,11 @@ use crate::write::check_value;
 impl Handle {
     /// Looks a key up without waiting; a device read that it needs is submitted.
     pub fn lookup(&self, db: Db, key: &[u8]) -> Lookup {
-        self.0.lookup(db, key)
+        if self.overlay.is_some() {
+            // The form that waits sees what is pending.
+            return Lookup::Locked;
+        }
+        self.worker.lookup(db, key)
     }
 
     /// Asks for the index entries of keys that will be looked up soon, without waiting for them:
@@ -24,13 +28,16 @@ impl Handle {
         let store = self.store();
         let database = store.databases().resolve(db);
         for key in keys {
-            store.index().prefetch(self.0.identify(database, key));
+            store.index().prefetch(self.worker.identify(database, key));
         }
     }
 
     /// Looks several keys up at one moment, without waiting, as [`Handle::lookup`] does one.
     pub fn lookup_many(&self, db: Db, keys: &[&[u8]]) -> Vec<Lookup> {
-        self.0.lookup_many(db, keys)
+        if self.overlay.is_some() {
+            return keys.iter().map(|_| Lookup::Locked).collect();
+        }
+        self.worker.lookup_many(db, keys)
     }
 
     /// Reads a key. `None`: it does not exist.
@@ -40,7 +47,10 @@ impl Handle {
             Lookup::Ready(snapshot) => Ok(Some(snapshot)),
             Lookup::Pending(read) => read.await,
             Lookup::Locked => {
-                let identity = self.0.identify(self.store().databases().resolve(db), key);
+                let identity = self.identify(db, key);
+                if self.overlay.is_some() {
+                    return self.read_under(identity, key, None).await;
+                }
                 let hold = self.store().locks().acquire([identity], Mode::Shared).await;
                 self.read_under(identity, key, Some(hold)).await
             }
@@ -65,16 +75,30 @@ impl Handle {
         key: &[u8],
         hold: Option<StripeLocks>,
     ) -> Result<Option<Snapshot>, StoreError> {
-        let found = self.0.read_record(identity).await?;
-        self.0
-            .note_use(identity, found.as_ref().map(|(entry, _)| entry));
-        let Some((_, record)) = found else {
+        let Some(record) = self.read_noted(identity).await? else {
             return Ok(None);
         };
         if record.key() != key || record.is_expired(&self.store().moment()) {
             return Ok(None);
         }
         self.snapshot(record, hold).map(Some)
+    }
+
+    /// Reads the record of an identity, which is a use of its key.
+    async fn read_noted(&self, identity: Identity) -> Result<Option<StoredRecord>, StoreError> {
+        if self.overlay.is_some() {
+            return self.record(identity).await;
+        }
+        let found = self.worker.read_record(identity).await?;
+        self.worker
+            .note_use(identity, found.as_ref().map(|(entry, _)| entry));
+        Ok(found.map(|(_, record)| record))
+    }
+
+    /// Reads the record of an identity, expired or not.
+    async fn record(&self, identity: Identity) -> Result<Option<StoredRecord>, StoreError> {
+        self.cover(identity)?;
+        self.view().read(identity).await
     }
 
     fn snapshot(
@@ -88,18 +112,21 @@ impl Handle {
         if record.value_type() != ValueType::String {
             let bytes = record.share(0..record.value().len());
             let root = CollectionRoot::decode(&bytes).map_err(StoreError::Format)?;
-            let pages = CollectionPages::new(&self.0, root, hold);
+            let pages = CollectionPages::new(self.view(), root, hold);
             return Ok(Snapshot::collection(record, pages));
         }
         let root = RootValue::decode(record.value()).map_err(StoreError::Format)?;
         check_value(root.value_bytes)?;
-        let pages = PagedValue::new(&self.0, root, hold);
+        let pages = PagedValue::new(self.view(), root, hold);
         Ok(Snapshot::paged(record, pages))
     }
 
     /// Whether a key exists and what it holds, from the index alone where that can tell.
     pub fn try_peek(&self, db: Db, key: &[u8]) -> Peek {
-        self.0.try_peek(db, key)
+        if self.overlay.is_some() {
+            return Peek::Unsure;
+        }
+        self.worker.try_peek(db, key)
     }
 
     /// Whether a key exists and what it holds.
@@ -108,8 +135,7 @@ impl Handle {
             Peek::Absent => Ok(None),
             Peek::Present(value_type) => Ok(Some(value_type)),
             Peek::Unsure => {
-                let identity = self.0.identify(self.store().databases().resolve(db), key);
-                let Some((_, record)) = self.0.read_record(identity).await? else {
+                let Some(record) = self.record(self.identify(db, key)).await? else {
                     return Ok(None);
                 };
                 let is_there = record.key() == key && !record.is_expired(&self.store().moment());
@@ -121,14 +147,16 @@ impl Handle {
     /// The key's deadline in milliseconds since the Unix epoch: `None` when it does not exist,
     /// `Some(None)` when it has none. Consults the record only if there is a deadline.
     pub async fn deadline(&self, db: Db, key: &[u8]) -> Result<Option<Option<u64>>, StoreError> {
-        let identity = self.0.identify(self.store().databases().resolve(db), key);
-        let Some(entry) = self.store().index().lookup(identity) else {
-            return Ok(None);
-        };
-        if entry.expiry_s == 0 {
-            return Ok(Some(None));
+        let identity = self.identify(db, key);
+        if self.overlay.is_none() {
+            let Some(entry) = self.store().index().lookup(identity) else {
+                return Ok(None);
+            };
+            if entry.expiry_s == 0 {
+                return Ok(Some(None));
+            }
         }
-        let Some((_, record)) = self.0.read_record(identity).await? else {
+        let Some(record) = self.record(identity).await? else {
             return Ok(None);
         };
         let is_there = record.key() == key && !record.is_expired(&self.store().moment());
@@ -138,14 +166,14 @@ impl Handle {
     /// About how often a key was used of late, from 0 to 15, as far as a policy has had uses
     /// counted. Asking is no use.
     pub fn use_count(&self, db: Db, key: &[u8]) -> u64 {
-        let identity = self.0.identify(self.store().databases().resolve(db), key);
+        let identity = self.identify(db, key);
         self.store().eviction().count(identity)
     }
 
     /// Counts as a use of the key for whoever chooses keys to evict.
     pub fn touch(&self, db: Db, key: &[u8]) {
-        let identity = self.0.identify(self.store().databases().resolve(db), key);
+        let identity = self.identify(db, key);
         let found = self.store().index().lookup(identity);
-        self.0.note_use(identity, found.as_ref());
+        self.worker.note_use(identity, found.as_ref());
     }
 }

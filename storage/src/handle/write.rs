@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::format::{Kind, RecordDraft, RootValue};
 use crate::handle::collections::page_content;
 use crate::handle::{Handle, KeyLocks};
-use crate::lock::Mode;
+use crate::lock::{Mode, StripeLocks};
 use crate::options::{DATABASE_COUNT_MAX, INLINE_BYTES_MAX, PAGE_BYTES};
 use crate::paged::{NewCollection, PageSource};
 use crate::value::{Encoding, TypedValue, ValueBody, ValueType};
@@ -59,12 +59,12 @@ impl Handle {
         if let Err(error) = check_key(key) {
             return Attempt::Failed(error);
         }
-        if value.len() > INLINE_BYTES_MAX {
+        if value.len() > INLINE_BYTES_MAX || self.overlay.is_some() {
             return Attempt::Blocked;
         }
-        let database = self.store().databases().resolve(db);
+        let database = self.database(db);
         let write = Prepared {
-            identity: self.0.identify(database, key),
+            identity: self.worker.identify(database, key),
             database: Some(database),
             draft: RecordDraft::new(Kind::Put, key, value)
                 .database(database.id)
@@ -76,7 +76,7 @@ impl Handle {
                 root: None,
             },
         };
-        match self.0.try_commit(&[write], Terms::default()) {
+        match self.worker.try_commit(&[write], Terms::default()) {
             Ok(_) => {
                 self.count_user_bytes(key.len() + value.len());
                 Attempt::Done
@@ -95,7 +95,7 @@ impl Handle {
     /// Commits a batch: all of it or nothing, for readers and after a crash. Waits for the locks of
     /// its keys that others hold.
     pub async fn commit(&self, batch: WriteBatch) -> Result<Outcome, StoreError> {
-        let databases = self.store().databases().resolve_all();
+        let databases = self.databases();
         self.commit_resolved(batch, &databases, Terms::default())
             .await
     }
@@ -147,12 +147,11 @@ impl Handle {
         let outcome = if is_removal && items.len() > REMOVALS_PER_COMMIT {
             self.remove_in_steps(&items, terms).await
         } else {
-            let pages = pages.iter().map(|page| page.prepare(&self.0));
+            let pages = pages.iter().map(|page| page.prepare(&self.worker));
             let writes: Vec<_> = pages.chain(items.iter().map(Item::prepare)).collect();
-            self.0.commit_prepared(&writes, terms).await
+            self.write(&writes, terms).await
         };
-        // Pages whose root was not published are swept from here on.
-        drop(new);
+        self.settle(new);
         outcome
     }
 
@@ -169,7 +168,7 @@ impl Handle {
         };
         for step in items.chunks(REMOVALS_PER_COMMIT) {
             tokio::task::yield_now().await;
-            let outcome = self.0.commit_items(step, terms).await?;
+            let outcome = self.write_items(step, terms).await?;
             total.removed += outcome.removed;
             total.written += outcome.written;
         }
@@ -185,7 +184,7 @@ impl Handle {
     ) -> Result<Item, StoreError> {
         let database = |db: Db| databases[usize::from(db.0)];
         match write {
-            Write::Remove { db, key } => Ok(Item::remove(&self.0, (database(db), key))),
+            Write::Remove { db, key } => Ok(Item::remove(&self.worker, (database(db), key))),
             Write::Set {
                 db,
                 key,
@@ -196,7 +195,12 @@ impl Handle {
                 check_key(&key)?;
                 self.count_user_bytes(key.len() + value.len());
                 let content = self.string_content(value, encoding, new).await?;
-                Ok(Item::put(&self.0, (database(db), key), content, expiry_ms))
+                Ok(Item::put(
+                    &self.worker,
+                    (database(db), key),
+                    content,
+                    expiry_ms,
+                ))
             }
             Write::Put {
                 db,
@@ -207,7 +211,12 @@ impl Handle {
                 check_key(&key)?;
                 let content = typed_content(value)?;
                 self.count_user_bytes(key.len() + content.len());
-                Ok(Item::put(&self.0, (database(db), key), content, expiry_ms))
+                Ok(Item::put(
+                    &self.worker,
+                    (database(db), key),
+                    content,
+                    expiry_ms,
+                ))
             }
             Write::Page { .. } => unreachable!("pages are no writes of keys"),
         }
@@ -239,7 +248,7 @@ impl Handle {
         source: &PageSource<'_>,
         fresh: &mut Vec<NewCollection>,
     ) -> Result<RootValue, StoreError> {
-        let pages = self.0.write_collection(source).await?;
+        let pages = self.worker.write_collection(source).await?;
         let root = RootValue {
             collection: pages.collection.id,
             value_bytes: source.len,
@@ -255,22 +264,34 @@ impl Handle {
     }
 
     pub(super) async fn acquire(&self, keys: &[(Db, &[u8])], mode: Mode) -> KeyLocks {
-        let databases = self.store().databases().resolve_all();
+        let databases = self.databases();
         let identities = keys
             .iter()
-            .map(|(db, key)| self.0.identify(databases[usize::from(db.0)], key));
-        let stripes = self.store().locks().acquire(identities, mode).await;
+            .map(|(db, key)| self.worker.identify(databases[usize::from(db.0)], key));
+        let table = self.store().locks();
+        let stripes = match &self.overlay {
+            Some(overlay) => {
+                // What cannot be had is noted: whoever reads or writes under these locks is told.
+                let _ = overlay.cover(self.store(), identities);
+                StripeLocks::none(table, mode)
+            }
+            None => table.acquire(identities, mode).await,
+        };
         KeyLocks { stripes, databases }
     }
 
     /// Takes the exclusive lock of a key if nobody is in the way.
     pub fn try_lock(&self, db: Db, key: &[u8]) -> Option<KeyLocks> {
-        let databases = self.store().databases().resolve_all();
-        let identity = self.0.identify(databases[usize::from(db.0)], key);
-        let stripes = self
-            .store()
-            .locks()
-            .try_acquire([identity], Mode::Exclusive)?;
+        let databases = self.databases();
+        let identity = self.worker.identify(databases[usize::from(db.0)], key);
+        let table = self.store().locks();
+        let stripes = match &self.overlay {
+            Some(overlay) => {
+                overlay.cover(self.store(), [identity]).ok()?;
+                StripeLocks::none(table, Mode::Exclusive)
+            }
+            None => table.try_acquire([identity], Mode::Exclusive)?,
+        };
         Some(KeyLocks { stripes, databases })
     }
 
@@ -283,18 +304,19 @@ impl Handle {
         expiry_ms: Option<u64>,
     ) -> Attempt {
         let key = Bytes::copy_from_slice(key);
-        if value.len() > INLINE_BYTES_MAX || check_key(&key).is_err() {
+        let is_long = value.len() > INLINE_BYTES_MAX;
+        if is_long || self.overlay.is_some() || check_key(&key).is_err() {
             return Attempt::Blocked;
         }
         let bytes = key.len() + value.len();
         let value = Bytes::copy_from_slice(value);
         let content = Content::inline(value, ValueType::String, encoding);
-        let item = Item::put(&self.0, (locks.database(db), key), content, expiry_ms);
+        let item = Item::put(&self.worker, (locks.database(db), key), content, expiry_ms);
         let terms = Terms {
             held: Some(&locks.stripes),
             ..Terms::default()
         };
-        match self.0.try_commit(&[item.prepare()], terms) {
+        match self.worker.try_commit(&[item.prepare()], terms) {
             Ok(_) => {
                 self.count_user_bytes(bytes);
                 Attempt::Done

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -11,28 +10,24 @@ use bytes::Bytes;
 use crate::error::StoreError;
 use crate::format::{CollectionRoot, PageKey};
 use crate::lock::StripeLocks;
-use crate::read::{Fetch, Located, Source, StoredRecord};
-use crate::worker::Worker;
+use crate::read::{Fetch, Found, Source, StoredRecord, View};
+use crate::store::Store;
 
 /// The pages of a collection as they were when its root was read, as long as the hold lasts or
 /// they are pinned.
 pub(crate) struct CollectionPages {
-    worker: Rc<Worker>,
+    view: View,
     root: CollectionRoot,
     /// Keeps writers away; absent where the caller holds the key's lock, or pages are pinned.
     hold: Option<StripeLocks>,
     /// Pages found and pinned. Once there are any, no others are looked for.
-    pinned: Option<HashMap<u32, Located>>,
+    pinned: Option<HashMap<u32, Found>>,
 }
 
 impl CollectionPages {
-    pub(crate) fn new(
-        worker: &Rc<Worker>,
-        root: CollectionRoot,
-        hold: Option<StripeLocks>,
-    ) -> Self {
+    pub(crate) fn new(view: View, root: CollectionRoot, hold: Option<StripeLocks>) -> Self {
         Self {
-            worker: Rc::clone(worker),
+            view,
             root,
             hold,
             pinned: None,
@@ -50,19 +45,18 @@ impl CollectionPages {
         }
     }
 
-    fn locate(&self, page: u32) -> Option<Located> {
+    fn locate(&self, page: u32) -> Option<Found> {
         if let Some(pinned) = &self.pinned {
-            let located = pinned.get(&page)?;
-            return Some(self.worker.pin_again(located));
+            return pinned.get(&page).map(|found| self.view.again(found));
         }
-        let identity = super::page_identity(self.worker.store().hasher(), self.key(page));
-        self.worker.locate(identity)
+        let identity = super::page_identity(self.view.store().hasher(), self.key(page));
+        self.view.find(identity)
     }
 
     /// Begins to read a page; its device read, if it needs one, is submitted. `None`: there is no
     /// such page.
     pub(crate) fn find(&self, page: u32) -> Option<PageRead> {
-        let state = match self.worker.source(self.locate(page)?) {
+        let state = match self.view.source(self.locate(page)?) {
             Source::Memory(record) => State::Ready(record),
             Source::Device(fetch) => State::Pending(fetch),
         };
@@ -77,7 +71,7 @@ impl CollectionPages {
 
     fn page_read(&self, page: u32, state: State) -> PageRead {
         PageRead {
-            worker: Rc::clone(&self.worker),
+            view: self.view.clone(),
             key: self.key(page),
             state,
         }
@@ -87,9 +81,9 @@ impl CollectionPages {
     pub(crate) fn pin(&mut self, pages: impl IntoIterator<Item = u32>) -> Result<(), StoreError> {
         let mut pinned = HashMap::new();
         for page in pages {
-            let located = self.locate(page);
-            let located = located.ok_or_else(|| missing(&self.worker, self.key(page)))?;
-            pinned.insert(page, located);
+            let found = self.locate(page);
+            let found = found.ok_or_else(|| missing(self.view.store(), self.key(page)))?;
+            pinned.insert(page, found);
         }
         self.pinned = Some(pinned);
         self.hold = None;
@@ -98,8 +92,7 @@ impl CollectionPages {
 }
 
 /// A page that the root promises is not there: damage, counted like any other.
-fn missing(worker: &Worker, key: PageKey) -> StoreError {
-    let store = worker.store();
+fn missing(store: &Store, key: PageKey) -> StoreError {
     store.note_missing_page(key.collection, key.page_number);
     StoreError::MissingPage {
         page: key.page_number,
@@ -109,7 +102,7 @@ fn missing(worker: &Worker, key: PageKey) -> StoreError {
 /// A page that is being read.
 #[must_use = "a page read is waited for"]
 pub struct PageRead {
-    worker: Rc<Worker>,
+    view: View,
     key: PageKey,
     state: State,
 }
@@ -126,7 +119,7 @@ impl PageRead {
         if record.key() == self.key.encode() {
             Ok(record.share(0..record.value().len()))
         } else {
-            Err(missing(&self.worker, self.key))
+            Err(missing(self.view.store(), self.key))
         }
     }
 }
@@ -137,7 +130,7 @@ impl Future for PageRead {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         let record = match &mut this.state {
-            State::Missing => return Poll::Ready(Err(missing(&this.worker, this.key))),
+            State::Missing => return Poll::Ready(Err(missing(this.view.store(), this.key))),
             State::Ready(record) => record.clone(),
             State::Pending(fetch) => match Pin::new(fetch).poll(context) {
                 Poll::Ready(record) => record?,

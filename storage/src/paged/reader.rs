@@ -2,15 +2,13 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::rc::Rc;
 
 use bytes::{Bytes, BytesMut};
 
 use crate::error::StoreError;
 use crate::format::{PageKey, RootValue};
 use crate::lock::StripeLocks;
-use crate::read::{Located, Source, StoredRecord};
-use crate::worker::Worker;
+use crate::read::{Found, Source, StoredRecord, View};
 
 /// Page reads in flight for one reader: what a pipeline may have.
 const READS_IN_FLIGHT_MAX: usize = 32;
@@ -19,7 +17,7 @@ const PAGES_PER_TURN: u32 = 256;
 
 /// The pages of a value as they were when its root was read.
 pub(crate) struct PagedValue {
-    worker: Rc<Worker>,
+    view: View,
     root: RootValue,
     /// Keeps writers away until the pages are pinned; absent where the caller holds the key's lock.
     hold: Option<StripeLocks>,
@@ -29,13 +27,13 @@ pub(crate) struct PagedValue {
 /// Pages found and pinned, from `first` on.
 struct Pinned {
     first: u32,
-    pages: Vec<Option<Located>>,
+    pages: Vec<Found>,
 }
 
 impl PagedValue {
-    pub(crate) fn new(worker: &Rc<Worker>, root: RootValue, hold: Option<StripeLocks>) -> Self {
+    pub(crate) fn new(view: View, root: RootValue, hold: Option<StripeLocks>) -> Self {
         Self {
-            worker: Rc::clone(worker),
+            view,
             root,
             hold,
             pinned: None,
@@ -63,13 +61,13 @@ impl PagedValue {
         self.page_of(range.start)..self.page_of(range.end - 1) + 1
     }
 
-    fn locate(&self, page: u32) -> Option<Located> {
+    fn locate(&self, page: u32) -> Option<Found> {
         let key = PageKey {
             collection: self.root.collection,
             page_number: page,
         };
-        let identity = crate::paged::page_identity(self.worker.store().hasher(), key);
-        self.worker.locate(identity)
+        let identity = crate::paged::page_identity(self.view.store().hasher(), key);
+        self.view.find(identity)
     }
 
     /// Finds and pins every page of `range`; then the key's lock is let go.
@@ -84,8 +82,8 @@ impl PagedValue {
             pages: Vec::new(),
         };
         for page in pages {
-            let located = self.locate(page).ok_or_else(|| self.missing(page))?;
-            pinned.pages.push(Some(located));
+            let found = self.locate(page).ok_or_else(|| self.missing(page))?;
+            pinned.pages.push(found);
             if (page + 1).is_multiple_of(PAGES_PER_TURN) {
                 tokio::task::yield_now().await;
             }
@@ -99,18 +97,14 @@ impl PagedValue {
     fn source(&self, page: u32) -> Result<Source, StoreError> {
         let pinned = self.pinned.as_ref().and_then(|pinned| {
             let index = usize::try_from(page.checked_sub(pinned.first)?).ok()?;
-            pinned
-                .pages
-                .get(index)?
-                .as_ref()
-                .map(|located| self.worker.pin_again(located))
+            pinned.pages.get(index).map(|found| self.view.again(found))
         });
-        let located = match pinned {
-            Some(located) => located,
+        let found = match pinned {
+            Some(found) => found,
             None if self.pinned.is_some() => return Err(self.missing(page)),
             None => self.locate(page).ok_or_else(|| self.missing(page))?,
         };
-        Ok(self.worker.source(located))
+        Ok(self.view.source(found))
     }
 
     /// Reads a range that lies within the value.
@@ -155,7 +149,7 @@ impl PagedValue {
     /// A page that the root promises is not there: damage, counted like any other.
     fn missing(&self, page: u32) -> StoreError {
         let error = StoreError::MissingPage { page };
-        self.worker
+        self.view
             .store()
             .note_missing_page(self.root.collection, page);
         error

@@ -13,9 +13,11 @@ mod lookup;
 mod record;
 pub(crate) mod remains;
 mod segment;
+mod view;
 
 pub use fetch::Read;
 pub(crate) use fetch::{Fetch, ReadMap, Source};
 pub(crate) use lookup::Located;
 pub(crate) use record::{CompactRecord, StoredRecord, record_len};
 pub(crate) use segment::{RangeRead, read_range, read_summary};
+pub(crate) use view::{Found, View};

@@ -106,7 +106,8 @@ impl StoredRecord {
         self.head.expiry_ms()
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// The record, padding included.
+    pub(crate) fn bytes(&self) -> &[u8] {
         match &self.held {
             Held::Buffer(bytes) => bytes,
             Held::Compact(record) => record.bytes(),

@@ -58,7 +58,7 @@ impl Prepared<'_> {
         self.database.is_none()
     }
 
-    pub(super) fn removes(&self) -> bool {
+    pub(crate) fn removes(&self) -> bool {
         matches!(self.effect, Effect::Remove { .. })
     }
 

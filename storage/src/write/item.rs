@@ -1,7 +1,5 @@
 //! Items: writes with their bytes in the form in which they go to the log.
 
-use std::rc::Rc;
-
 use bytes::Bytes;
 use cellar_index::Identity;
 
@@ -200,16 +198,4 @@ fn check_bytes(bytes: usize, bytes_max: usize) -> Result<(), StoreError> {
         return Err(StoreError::ValueTooLong { bytes, bytes_max });
     }
     Ok(())
-}
-
-impl Worker {
-    /// Commits items together.
-    pub(crate) async fn commit_items(
-        self: &Rc<Self>,
-        items: &[Item],
-        terms: crate::write::Terms<'_>,
-    ) -> Result<crate::write::Outcome, StoreError> {
-        let writes: Vec<_> = items.iter().map(Item::prepare).collect();
-        self.commit_prepared(&writes, terms).await
-    }
 }
