@@ -33,6 +33,7 @@ pub mod log;
 pub mod monitor;
 mod number;
 pub mod pause;
+pub mod pubsub;
 pub mod rates;
 mod ratio;
 pub mod resp;

@@ -11,8 +11,7 @@ use bytes::Bytes;
 use cellar_storage::Db;
 use parking_lot::Mutex;
 
-use crate::client::{Address, Client};
-use crate::config::OutputLimit;
+use crate::client::{Address, Client, Delivery};
 use crate::resp::Args;
 
 /// The clients that run MONITOR.
@@ -48,9 +47,9 @@ impl Monitors {
     }
 
     /// Sends a line to all of them.
-    pub fn send(&self, line: &Bytes, limit: OutputLimit, now_us: u64) {
+    pub fn send(&self, line: &Bytes, delivery: &mut Delivery<'_>) {
         for client in self.clients.lock().iter() {
-            client.send(line.clone(), limit, now_us);
+            delivery.send(client, line.clone());
         }
     }
 }
@@ -108,6 +107,7 @@ mod tests {
             local: "127.0.0.1:6379".into(),
             is_unix: false,
             descriptor: 3,
+            worker: 0,
         };
         let args: Args = ["set", "a\"b", "\r\n\u{1}"].into_iter().collect();
         let expected = "+7.000042 [3 127.0.0.1:5] \"set\" \"a\\\"b\" \"\\r\\n\\x01\"\r\n";

@@ -68,6 +68,8 @@ impl Seat {
             tokio::task::spawn_local(open_for_all(shared, opening, report));
         }
         let worker = Rc::new(Worker::new(self.index, Arc::clone(&self.shared)));
+        let (shared, index) = (Arc::clone(&self.shared), self.index);
+        tokio::task::spawn_local(async move { shared.postbox(index).serve().await });
         while let Some(mail) = self.mailbox.recv().await {
             match mail {
                 Mail::Attach => self.attach(&worker),

@@ -3,12 +3,14 @@
 //! Owns what belongs to one client on its own worker. What other workers may see of a client is
 //! in the client registry. Must never be sent to another thread.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use cellar_storage::Db;
 
-use crate::client::Client;
+use crate::client::{Client, ClientFlag};
+use crate::pubsub::Subscriptions;
 use crate::resp::Protocol;
 use crate::stats::{Metric, WorkerStats};
 
@@ -38,6 +40,9 @@ pub struct Session {
     closing: Cell<bool>,
     /// The number of the command that last said that its lookups are done.
     linearized: Cell<u64>,
+    subscriptions: RefCell<Subscriptions>,
+    /// Whether the present command put something into the client's own inbox.
+    has_pushed: Cell<bool>,
 }
 
 impl Session {
@@ -52,6 +57,8 @@ impl Session {
             reply_mode: Cell::default(),
             closing: Cell::new(false),
             linearized: Cell::new(0),
+            subscriptions: RefCell::default(),
+            has_pushed: Cell::new(false),
         }
     }
 
@@ -125,6 +132,28 @@ impl Session {
     /// Closes the connection once its replies are written.
     pub fn close_after_reply(&self) {
         self.closing.set(true);
+    }
+
+    /// What the client is subscribed to.
+    pub fn subscriptions(&self) -> &RefCell<Subscriptions> {
+        &self.subscriptions
+    }
+
+    /// Whether only the commands for subscribers may run: in RESP2 a message looks like a reply.
+    pub fn is_confined(&self) -> bool {
+        self.protocol() == Protocol::Resp2 && self.client.flags().has(ClientFlag::Pubsub)
+    }
+
+    /// Sends the client an encoded message behind what waits in its inbox. CLIENT REPLY does not
+    /// keep it back.
+    pub fn push(&self, message: Bytes) {
+        self.client.put_own(message);
+        self.has_pushed.set(true);
+    }
+
+    /// Whether messages were pushed since the last time that this was asked.
+    pub(crate) fn take_has_pushed(&self) -> bool {
+        self.has_pushed.replace(false)
     }
 
     /// The number of the last command that said that its lookups are done.

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use cellar_storage::{Clock, Progress, Store, StoreStats};
 use parking_lot::Mutex;
 
-use crate::client::Registry;
+use crate::client::{Delivery, Postbox, Registry};
 use crate::command::command_count;
 use crate::config::{LiveConfig, Loaded, LogLevel};
 use crate::error_counts::ErrorCounts;
@@ -18,6 +18,7 @@ use crate::latency::LatencyHistory;
 use crate::log::{self, LevelHandle};
 use crate::monitor::Monitors;
 use crate::pause::Pause;
+use crate::pubsub::Channels;
 use crate::rates::Rates;
 use crate::shutdown::Shutdown;
 use crate::slowlog::Slowlog;
@@ -33,6 +34,8 @@ pub struct Shared {
     pub identity: Identity,
     /// All clients.
     pub clients: Registry,
+    /// Who listens to which channels.
+    pub channels: Channels,
     /// CLIENT PAUSE.
     pub pause: Pause,
     /// MONITOR.
@@ -47,6 +50,8 @@ pub struct Shared {
     pub errors: ErrorCounts,
     /// What happens a second.
     pub rates: Rates,
+    /// One for each worker.
+    postboxes: Vec<Postbox>,
     store: OnceLock<Arc<Store>>,
     progress: Arc<Progress>,
     log_level: OnceLock<LevelHandle>,
@@ -66,6 +71,7 @@ impl Shared {
             config: LiveConfig::new(loaded),
             clock,
             clients: Registry::default(),
+            channels: Channels::default(),
             pause: Pause::default(),
             monitors: Monitors::default(),
             shutdown: Shutdown::default(),
@@ -73,6 +79,7 @@ impl Shared {
             latency: Mutex::default(),
             errors: ErrorCounts::default(),
             rates: Rates::default(),
+            postboxes: (0..worker_count).map(|_| Postbox::default()).collect(),
             store: OnceLock::new(),
             progress: Arc::default(),
             log_level: OnceLock::new(),
@@ -96,6 +103,17 @@ impl Shared {
     /// How many workers there are.
     pub fn worker_count(&self) -> usize {
         self.stats.len() - 1
+    }
+
+    /// The clients of a worker that others sent messages to.
+    pub fn postbox(&self, worker: usize) -> &Postbox {
+        &self.postboxes[worker]
+    }
+
+    /// Hands out messages from this worker's thread, or from one that is no worker's.
+    pub fn delivery(&self, worker: Option<usize>) -> Delivery<'_> {
+        let limit = self.config.fast.inbox_limit();
+        Delivery::new(&self.postboxes, worker, (limit, self.clock.monotonic_us()))
     }
 
     /// A worker's counters.

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 pub enum ClientFlag {
     /// It runs MONITOR.
     Monitor,
+    /// It is subscribed to something.
+    Pubsub,
     /// It waits in a blocking command or for the end of CLIENT PAUSE.
     Blocked,
     /// It waits in a blocking command, which CLIENT UNBLOCK can end.
@@ -24,12 +26,15 @@ pub enum ClientFlag {
     NoEvict,
     /// CLIENT NO-TOUCH is on.
     NoTouch,
+    /// It did not take what it was sent, and closes for it.
+    OverOutputLimit,
 }
 
 impl ClientFlag {
     /// All of them, in the order in which CLIENT LIST prints them.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 10] = [
         Self::Monitor,
+        Self::Pubsub,
         Self::Blocked,
         Self::Unblockable,
         Self::CloseAfterReply,
@@ -37,14 +42,16 @@ impl ClientFlag {
         Self::UnixSocket,
         Self::NoEvict,
         Self::NoTouch,
+        Self::OverOutputLimit,
     ];
 
     /// The letter that CLIENT LIST prints, if it prints one.
     const fn letter(self) -> Option<char> {
         match self {
             Self::Monitor => Some('O'),
+            Self::Pubsub => Some('P'),
             Self::Blocked => Some('b'),
-            Self::Unblockable => None,
+            Self::Unblockable | Self::OverOutputLimit => None,
             Self::CloseAfterReply => Some('c'),
             Self::CloseAsap => Some('A'),
             Self::UnixSocket => Some('U'),

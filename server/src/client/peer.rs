@@ -2,15 +2,17 @@
 //!
 //! Owns its identity, its labels and its gauges. The gauges are written by its own worker only.
 
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use cellar_storage::Db;
 use parking_lot::Mutex;
 
-use super::{ClientFlag, ClientFlags, Event, Inbox, Signal};
+use super::{ClientFlag, ClientFlags, Event, Excess, Inbox, Signal};
 use crate::command::CommandEntry;
 use crate::config::OutputLimit;
+use crate::pubsub::{Kind, Subscriptions};
 use crate::resp::Protocol;
 
 /// Bytes that a connection takes beside its buffers: its coroutine and what is here.
@@ -30,6 +32,8 @@ pub struct Address {
     pub is_unix: bool,
     /// The file descriptor.
     pub descriptor: i32,
+    /// The worker that serves it.
+    pub worker: usize,
 }
 
 /// What a client calls itself.
@@ -53,12 +57,16 @@ pub struct Client {
     flags: ClientFlags,
     signal: Signal,
     inbox: Mutex<Inbox>,
+    subscription_counts: [AtomicU32; 3],
+    subscription_bytes: AtomicU64,
     db: AtomicU8,
     protocol: AtomicU8,
     last_command: AtomicU16,
     last_active_us: AtomicU64,
-    /// Since when more than the soft output bound waits, 0 for not now.
-    soft_limit_since_us: AtomicU64,
+    /// Replies that wait against their bound.
+    reply_excess: Excess,
+    /// Messages that wait against theirs.
+    inbox_excess: Excess,
     query_bytes: AtomicU64,
     query_room_bytes: AtomicU64,
     argument_bytes: AtomicU64,
@@ -94,11 +102,14 @@ impl Client {
             flags,
             signal: Signal::default(),
             inbox: Mutex::default(),
+            subscription_counts: Default::default(),
+            subscription_bytes: AtomicU64::new(0),
             db: AtomicU8::new(0),
             protocol: AtomicU8::new(Protocol::Resp2.version()),
             last_command: AtomicU16::new(NO_COMMAND),
             last_active_us: AtomicU64::new(now_us),
-            soft_limit_since_us: AtomicU64::new(0),
+            reply_excess: Excess::default(),
+            inbox_excess: Excess::default(),
             query_bytes: AtomicU64::new(0),
             query_room_bytes: AtomicU64::new(0),
             argument_bytes: AtomicU64::new(0),
@@ -152,41 +163,77 @@ impl Client {
         self.signal.raise(Event::Kill);
     }
 
-    /// Sends it an encoded message beside its replies. Above its output bound it is killed.
-    pub fn send(&self, message: Bytes, limit: OutputLimit, now_us: u64) {
-        let waiting = self.inbox.lock().push(message) as u64;
-        if self.exceeds(waiting, limit, now_us) {
-            self.kill();
-        } else {
-            self.signal.raise(Event::Inbox);
+    /// Closes its connection because it does not take what it is sent.
+    pub fn kill_for_output(&self) {
+        self.inbox.lock().clear();
+        self.flags.set(ClientFlag::OverOutputLimit, true);
+        self.kill();
+    }
+
+    /// Puts an encoded message into its inbox. Above its bound the client is closed. Returns
+    /// whether the connection has to be told: where messages waited before, it knows.
+    pub(super) fn put(&self, message: Bytes, limit: OutputLimit, now_us: u64) -> bool {
+        if self.flags.has(ClientFlag::CloseAsap) {
+            return false;
         }
+        let (was_empty, inbox_bytes) = {
+            let mut inbox = self.inbox.lock();
+            (inbox.is_empty(), inbox.push(message) as u64)
+        };
+        let waiting = inbox_bytes + self.reply_bytes.load(Relaxed);
+        if self.inbox_excess.exceeds(waiting, limit, now_us) {
+            self.kill_for_output();
+            return false;
+        }
+        was_empty
     }
 
-    /// Takes the oldest message of the inbox.
-    pub fn receive(&self) -> Option<Bytes> {
-        self.inbox.lock().pop()
+    /// Puts an encoded message into its inbox, from its own connection, which takes it soon.
+    pub fn put_own(&self, message: Bytes) {
+        self.inbox.lock().push(message);
     }
 
-    /// Whether so many waiting bytes are above the hard bound, or for too long above the soft one.
+    /// Takes the oldest messages of the inbox: of so many bytes together, or one more.
+    pub fn receive(&self, bytes_max: usize) -> VecDeque<Bytes> {
+        self.inbox.lock().take(bytes_max)
+    }
+
+    /// Whether messages wait.
+    pub fn has_messages(&self) -> bool {
+        !self.inbox.lock().is_empty()
+    }
+
+    /// Whether so many bytes of waiting replies are too many.
     pub fn exceeds(&self, waiting_bytes: u64, limit: OutputLimit, now_us: u64) -> bool {
-        let OutputLimit {
-            hard_bytes,
-            soft_bytes,
-            soft_seconds,
-        } = limit;
-        if hard_bytes != 0 && waiting_bytes > hard_bytes {
-            return true;
-        }
-        if soft_bytes == 0 || waiting_bytes <= soft_bytes {
-            self.soft_limit_since_us.store(0, Relaxed);
+        self.reply_excess.exceeds(waiting_bytes, limit, now_us)
+    }
+
+    /// Whether too many messages wait, those on their way to the socket included.
+    pub fn inbox_exceeds(&self, limit: OutputLimit, now_us: u64) -> bool {
+        let inbox_bytes = self.inbox.lock().byte_count();
+        if inbox_bytes == 0 {
             return false;
         }
-        let since_us = self.soft_limit_since_us.load(Relaxed);
-        if since_us == 0 {
-            self.soft_limit_since_us.store(now_us.max(1), Relaxed);
-            return false;
+        self.inbox_excess
+            .exceeds(self.output_bytes(), limit, now_us)
+    }
+
+    /// The protocol version that it speaks.
+    pub fn protocol(&self) -> Protocol {
+        if self.protocol.load(Relaxed) == Protocol::Resp3.version() {
+            Protocol::Resp3
+        } else {
+            Protocol::Resp2
         }
-        now_us.saturating_sub(since_us) > soft_seconds.saturating_mul(1_000_000)
+    }
+
+    /// Notes what it is subscribed to.
+    pub fn note_subscriptions(&self, subscriptions: &Subscriptions) {
+        for (place, kind) in self.subscription_counts.iter().zip(Kind::ALL) {
+            place.store(subscriptions.count(kind) as u32, Relaxed);
+        }
+        let bytes = subscriptions.byte_count() as u64;
+        self.subscription_bytes.store(bytes, Relaxed);
     }
 
     /// Notes the command that it runs now, and when.
@@ -240,6 +287,7 @@ impl Client {
             + self.reply_bytes.load(Relaxed)
             + self.reply_room_bytes.load(Relaxed)
             + self.inbox.lock().byte_count() as u64
+            + self.subscription_bytes.load(Relaxed)
     }
 
     /// Bytes of unread requests.
@@ -250,6 +298,11 @@ impl Client {
     /// Bytes of replies and messages that wait.
     pub fn output_bytes(&self) -> u64 {
         self.reply_bytes.load(Relaxed) + self.inbox.lock().byte_count() as u64
+    }
+
+    fn subscription_count(&self, kind: Kind) -> String {
+        let count = &self.subscription_counts[kind as usize];
+        count.load(Relaxed).to_string()
     }
 
     /// Its line of CLIENT LIST, without the end.
@@ -270,9 +323,9 @@ impl Client {
             ("idle", (self.idle_us(now_us) / 1_000_000).to_string()),
             ("flags", self.flags.letters()),
             ("db", self.db.load(Relaxed).to_string()),
-            ("sub", "0".into()),
-            ("psub", "0".into()),
-            ("ssub", "0".into()),
+            ("sub", self.subscription_count(Kind::Channel)),
+            ("psub", self.subscription_count(Kind::Pattern)),
+            ("ssub", self.subscription_count(Kind::Shard)),
             ("multi", "-1".into()),
             ("qbuf", self.query_bytes().to_string()),
             ("qbuf-free", self.query_room_bytes.load(Relaxed).to_string()),

@@ -48,6 +48,11 @@ impl Signal {
         }
     }
 
+    /// Raises an event from the connection's own coroutine, which looks before it waits.
+    pub fn mark(&self, event: Event) {
+        self.raised.fetch_or(event.bit(), AcqRel);
+    }
+
     /// The waker that later events call.
     pub fn register(&self, waker: &Waker) {
         let mut slot = self.waker.lock();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use cellar_storage::Db;
 
+use crate::client::Delivery;
 use crate::events::{self, EventClass};
 use crate::resp::{Protocol, ReplyBuf};
 use crate::session::Session;
@@ -72,12 +73,44 @@ impl Cx {
         self.session.linearized() == self.command_number
     }
 
+    /// Hands out messages to clients.
+    pub fn delivery(&self) -> Delivery<'_> {
+        let worker = self.session.client().address().worker;
+        self.shared.delivery(Some(worker))
+    }
+
     /// Tells those who asked for keyspace events of one. To be called after the change, with
     /// Redis's name of the event; costs one load where nobody asked.
     pub fn notify(&self, class: EventClass, event: &'static str, db: Db, key: &[u8]) {
         let classes = self.shared.config.fast.event_classes();
         if classes.has(class) {
-            events::announce(&self.shared, classes, event, (db, key));
+            events::announce(
+                &self.shared.channels,
+                classes,
+                (event, db, key),
+                &mut self.delivery(),
+            );
+        }
+    }
+
+    /// Tells of a write to a key of the selected database, and before it that the key came to be.
+    pub fn notify_write(&self, class: EventClass, event: &'static str, key: &[u8], is_new: bool) {
+        if is_new {
+            self.notify(EventClass::New, "new", self.db, key);
+        }
+        self.notify(class, event, self.db, key);
+    }
+
+    /// Whether anybody asked for events of this class: a command may have to find out more then.
+    pub fn tells(&self, class: EventClass) -> bool {
+        self.shared.config.fast.event_classes().has(class)
+    }
+
+    /// Notes that a command read a key that was there or was not.
+    pub fn note_lookup(&self, key: &[u8], found: bool) {
+        self.count_lookup(found);
+        if !found {
+            self.notify(EventClass::KeyMiss, "keymiss", self.db, key);
         }
     }
 

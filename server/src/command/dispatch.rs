@@ -41,10 +41,33 @@ pub fn admit(cx: &Cx, entry: &'static CommandEntry, args: &Args) -> Result<(), C
     if !cx.session.is_authenticated() && !entry.spec.flags.has(Flag::NoAuth) {
         return Err(CommandError::other("NOAUTH Authentication required."));
     }
+    if cx.session.is_confined() && !is_for_subscribers(entry) {
+        let name = &entry.full_name;
+        return Err(CommandError::other(format!(
+            "ERR Can't execute '{name}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / \
+             RESET are allowed in this context"
+        )));
+    }
     if cx.store.attached().is_none() && !entry.spec.flags.has(Flag::Loading) {
         return Err(CommandError::Loading);
     }
     admit_write(cx, entry)
+}
+
+/// Whether a client may run the command whose replies and messages look alike.
+fn is_for_subscribers(entry: &CommandEntry) -> bool {
+    matches!(
+        entry.spec.name,
+        "ping"
+            | "subscribe"
+            | "unsubscribe"
+            | "psubscribe"
+            | "punsubscribe"
+            | "ssubscribe"
+            | "sunsubscribe"
+            | "quit"
+            | "reset"
+    )
 }
 
 /// Whether the store takes the command's writes: a refused command stores nothing of its arguments.

@@ -13,6 +13,8 @@ pub enum Group {
     Connection,
     /// Keys whatever their type.
     Generic,
+    /// Publish and subscribe.
+    Pubsub,
     /// The server.
     Server,
     /// Strings.
@@ -26,6 +28,7 @@ impl Group {
             Self::Bitmap => "bitmap",
             Self::Connection => "connection",
             Self::Generic => "generic",
+            Self::Pubsub => "pubsub",
             Self::Server => "server",
             Self::String => "string",
         }

@@ -26,8 +26,12 @@ pub fn list(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandErr
     let clients = match &args[2..] {
         [] => cx.shared.clients.list(),
         [option, name] if option.eq_ignore_ascii_case(b"type") => match ClientType::parse(name)? {
-            ClientType::Normal => cx.shared.clients.list(),
-            ClientType::Other => Vec::new(),
+            Some(wanted) => {
+                let mut clients = cx.shared.clients.list();
+                clients.retain(|client| ClientType::of(client) == wanted);
+                clients
+            }
+            None => Vec::new(),
         },
         [option, ids @ ..] if option.eq_ignore_ascii_case(b"id") && !ids.is_empty() => {
             clients_by_id(cx, ids)?
@@ -58,15 +62,25 @@ fn clients_by_id(cx: &Cx, ids: &[Bytes]) -> Result<Vec<Arc<Client>>, CommandErro
 enum ClientType {
     /// It sends commands.
     Normal,
-    /// A replica, a primary or a subscriber: there is none.
-    Other,
+    /// It is subscribed to something.
+    Pubsub,
 }
 
 impl ClientType {
-    fn parse(name: &[u8]) -> Result<Self, CommandError> {
+    fn of(client: &Client) -> Self {
+        if client.flags().has(ClientFlag::Pubsub) {
+            Self::Pubsub
+        } else {
+            Self::Normal
+        }
+    }
+
+    /// The type of this name; nothing for replicas and primaries, of which there are none.
+    fn parse(name: &[u8]) -> Result<Option<Self>, CommandError> {
         match name.to_ascii_lowercase().as_slice() {
-            b"normal" => Ok(Self::Normal),
-            b"master" | b"slave" | b"replica" | b"pubsub" => Ok(Self::Other),
+            b"normal" => Ok(Some(Self::Normal)),
+            b"pubsub" => Ok(Some(Self::Pubsub)),
+            b"master" | b"slave" | b"replica" => Ok(None),
             _ => {
                 let name = String::from_utf8_lossy(name);
                 Err(CommandError::other(format!(
@@ -81,7 +95,7 @@ impl ClientType {
 #[derive(Default)]
 struct KillFilter {
     id: Option<u64>,
-    client_type: Option<ClientType>,
+    client_type: Option<Option<ClientType>>,
     peer: Option<Bytes>,
     local: Option<Bytes>,
     skips_me: bool,
@@ -91,7 +105,9 @@ impl KillFilter {
     fn matches(&self, client: &Client, me: u64) -> bool {
         let address = client.address();
         self.id.is_none_or(|id| id == client.id())
-            && self.client_type != Some(ClientType::Other)
+            && self
+                .client_type
+                .is_none_or(|wanted| wanted == Some(ClientType::of(client)))
             && self
                 .peer
                 .as_ref()

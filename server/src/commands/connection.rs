@@ -4,6 +4,7 @@
 
 use cellar_storage::Db;
 
+use super::pubsub;
 use crate::client::ClientFlag;
 use crate::command::{CommandError, Cx};
 use crate::number::parse_i64;
@@ -11,8 +12,13 @@ use crate::resp::{Args, Protocol, ReplyBuf};
 use crate::session::ReplyMode;
 
 /// `PING [message]`
-pub fn ping(_: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
+pub fn ping(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
     match args.len() {
+        1 | 2 if cx.session.is_confined() => {
+            // in the form of a message, which subscribers expect
+            let message = args.get(1).map_or(&b""[..], |message| message);
+            reply.bulk_array(&[b"pong", message]);
+        }
         1 => reply.raw(b"+PONG\r\n"),
         2 => reply.bulk_bytes(args[1].clone()),
         _ => return Err(CommandError::arity("ping")),
@@ -59,6 +65,7 @@ pub fn reset(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError
     let session = &cx.session;
     let client = session.client();
     cx.shared.monitors.remove(client.id());
+    pubsub::leave(cx);
     for flag in [
         ClientFlag::Monitor,
         ClientFlag::NoEvict,

@@ -31,6 +31,7 @@ pub mod memory;
 pub mod monitor;
 pub mod moving;
 pub mod object;
+pub mod pubsub;
 pub mod ranges;
 pub(crate) mod read;
 pub mod scan;

@@ -31,7 +31,7 @@ pub enum ClientClass {
     Normal,
     /// Replicas.
     Replica,
-    /// Clients that listen: MONITOR.
+    /// Clients that listen: subscribers, MONITOR.
     Pubsub,
 }
 

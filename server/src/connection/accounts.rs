@@ -169,8 +169,6 @@ impl Connection {
         let unix_us = shared.clock.unix_ms() * 1000;
         let args = visible_arguments(entry, &self.args);
         let line = monitor::line(unix_us, db, self.client.address(), &args);
-        shared
-            .monitors
-            .send(&line, shared.config.fast.inbox_limit(), self.now_us);
+        shared.monitors.send(&line, &mut self.cx.delivery());
     }
 }

@@ -11,6 +11,7 @@ use super::execute::Running;
 use super::replies::Ended;
 use super::{Closed, Connection};
 use crate::client::{ClientFlag, Event};
+use crate::resp::ReplyBuf;
 
 /// How far a command came.
 enum Progress {
@@ -81,7 +82,20 @@ impl Connection {
             }
             self.prepare_input();
         }
+        self.send_inbox();
         Ok(())
+    }
+
+    /// Sends messages to a client whose command waits for an event, once it has all its replies.
+    fn send_inbox(&mut self) {
+        let signal = self.client.signal();
+        if self.is_settled() && signal.take(Event::Inbox) {
+            let mut reply = ReplyBuf::new(self.cx.session.protocol());
+            for message in self.client.receive(usize::MAX) {
+                reply.message(message);
+            }
+            self.outgoing.load(reply);
+        }
     }
 
     /// Encodes the reply of a command that ended, and settles its account. `is_oldest` says that

@@ -28,6 +28,7 @@ use cellar_storage::clock::Sleep;
 
 use crate::client::{BufferSizes, Client, ClientFlag, Event};
 use crate::command::Cx;
+use crate::commands::pubsub;
 use crate::resp::{Args, KeysAhead, Parsed, RequestLimits, RequestParser};
 use crate::session::Session;
 use crate::stats::Metric;
@@ -213,6 +214,7 @@ impl Connection {
             {
                 self.go_on(step).await?;
             }
+            self.follow_up();
             let waiting = self.waiting_bytes();
             self.check_output_limit(waiting)?;
             self.look_ahead();
@@ -282,10 +284,20 @@ impl Connection {
             return Err(Closed::Stopping);
         }
         // a client that takes nothing gets its messages later: the inbox has a bound
-        if self.outgoing.is_empty() && signal.take(Event::Inbox) {
-            self.take_inbox();
+        if self.outgoing.is_empty() && signal.has(Event::Inbox) {
+            self.take_inbox(OUTPUT_BYTES);
         }
         Ok(())
+    }
+
+    /// Sends the messages behind the reply that the present command owes its client: those that it
+    /// caused itself, and confirmations, which are its replies.
+    fn follow_up(&mut self) {
+        if self.cx.session.take_has_pushed() {
+            self.take_inbox(usize::MAX);
+        } else if self.outgoing.is_empty() && self.client.signal().has(Event::Inbox) {
+            self.take_inbox(OUTPUT_BYTES);
+        }
     }
 
     /// Whether there is something to obey.
@@ -296,14 +308,27 @@ impl Connection {
             || (signal.has(Event::Inbox) && self.outgoing.is_empty())
     }
 
-    fn take_inbox(&mut self) {
-        while let Some(message) = self.client.receive() {
-            self.replies.tail(self.cx.session.protocol()).raw(&message);
+    /// Takes the oldest messages, of so many bytes together or one more.
+    fn take_inbox(&mut self, bytes_max: usize) {
+        let signal = self.client.signal();
+        signal.take(Event::Inbox);
+        let messages = self.client.receive(bytes_max);
+        if self.client.has_messages() {
+            signal.mark(Event::Inbox);
+        }
+        let reply = self.replies.tail(self.cx.session.protocol());
+        for message in messages {
+            reply.message(message);
         }
     }
 
     fn check_output_limit(&self, waiting_bytes: usize) -> Result<(), Closed> {
-        let limit = self.cx.shared.config.fast.output_limit();
+        let fast = &self.cx.shared.config.fast;
+        let limit = if self.client.flags().has(ClientFlag::Pubsub) {
+            fast.inbox_limit()
+        } else {
+            fast.output_limit()
+        };
         if limit.is_none()
             || !self
                 .client
@@ -327,6 +352,11 @@ impl Connection {
 
     fn close(self, closed: &Closed) {
         let id = self.client.id();
+        let closed = if self.client.flags().has(ClientFlag::OverOutputLimit) {
+            &Closed::OutputLimit
+        } else {
+            closed
+        };
         match closed {
             Closed::ByClient | Closed::AfterReply | Closed::Killed | Closed::Stopping => {
                 tracing::debug!(client = id, reason = ?closed, "connection closed");
@@ -349,6 +379,7 @@ impl Connection {
                 );
             }
         }
+        pubsub::leave(&self.cx);
         self.cx.shared.monitors.remove(id);
         self.cx.shared.clients.disconnect(id);
     }

@@ -128,6 +128,7 @@ impl Acceptor {
             local: local.to_string(),
             is_unix: false,
             descriptor: stream.as_raw_fd(),
+            worker: self.turn(),
         };
         self.hand_over(Accepted::Tcp(stream), address).await;
         Ok(())
@@ -145,9 +146,17 @@ impl Acceptor {
             local: name,
             is_unix: true,
             descriptor: stream.as_raw_fd(),
+            worker: self.turn(),
         };
         self.hand_over(Accepted::Unix(stream), address).await;
         Ok(())
+    }
+
+    /// The worker whose turn it is to get a connection.
+    fn turn(&self) -> usize {
+        let next = self.next.get();
+        self.next.set((next + 1) % self.workers.len());
+        next
     }
 
     fn is_full(&self) -> bool {
@@ -173,8 +182,7 @@ impl Acceptor {
             .shared
             .clients
             .connect(address, self.shared.clock.monotonic_us());
-        let next = self.next.get();
-        self.next.set((next + 1) % self.workers.len());
+        let next = client.address().worker;
         let id = client.id();
         if self.workers[next]
             .send(Mail::Serve(accepted, client))

@@ -47,22 +47,17 @@ fn look_at_clients(shared: &Shared, now_us: u64) {
         .config
         .read(|config| config.network.timeout.get())
         .unsigned_abs();
-    let limit = shared.config.fast.output_limit();
+    let fast = &shared.config.fast;
     let mut bytes = 0;
     for client in shared.clients.list() {
         bytes += client.memory_bytes();
         if timeout_s != 0 && is_idle(&client, now_us, timeout_s) {
             tracing::debug!(client = client.id(), "closed: idle");
             client.kill();
-        } else if client.exceeds(client.output_bytes(), limit, now_us) {
-            tracing::warn!(
-                client = client.id(),
-                "closed: client-output-buffer-limit reached"
-            );
-            shared
-                .control_stats()
-                .add(Metric::OutputLimitDisconnects, 1);
-            client.kill();
+        } else if client.inbox_exceeds(fast.inbox_limit(), now_us)
+            || client.exceeds(client.output_bytes(), fast.output_limit(), now_us)
+        {
+            client.kill_for_output();
         }
     }
     if let Some(store) = shared.store() {
@@ -71,7 +66,9 @@ fn look_at_clients(shared: &Shared, now_us: u64) {
 }
 
 fn is_idle(client: &Client, now_us: u64, timeout_s: u64) -> bool {
-    let waits_on_purpose =
-        client.flags().has(ClientFlag::Blocked) || client.flags().has(ClientFlag::Monitor);
+    let waits_on_purpose = [ClientFlag::Blocked, ClientFlag::Monitor, ClientFlag::Pubsub];
+    let waits_on_purpose = waits_on_purpose
+        .into_iter()
+        .any(|flag| client.flags().has(flag));
     !waits_on_purpose && client.idle_us(now_us) > timeout_s.saturating_mul(1_000_000)
 }

@@ -4,6 +4,7 @@
 
 use super::lines::Lines;
 use crate::command::{CommandEntry, Cx, commands};
+use crate::pubsub::Kind;
 use crate::ratio::ratio;
 use crate::stats::{CommandTotals, Metric, Totals};
 
@@ -43,9 +44,10 @@ pub(super) fn stats(cx: &Cx, lines: &mut Lines) {
     lines.field("evicted_clients", 0);
     lines.field("keyspace_hits", totals.get(Metric::KeyspaceHits));
     lines.field("keyspace_misses", totals.get(Metric::KeyspaceMisses));
-    for name in ["pubsub_channels", "pubsub_patterns", "pubsubshard_channels"] {
-        lines.field(name, 0);
-    }
+    let channels = &cx.shared.channels;
+    lines.field("pubsub_channels", channels.count(Kind::Channel));
+    lines.field("pubsub_patterns", channels.count(Kind::Pattern));
+    lines.field("pubsubshard_channels", channels.count(Kind::Shard));
     for name in ["latest_fork_usec", "total_forks", "migrate_cached_sockets"] {
         lines.field(name, 0);
     }

@@ -303,6 +303,23 @@ impl ReplyBuf {
         self.bytes.extend_from_slice(encoded);
     }
 
+    /// Appends a message that is encoded already; a large one is not copied.
+    pub(crate) fn message(&mut self, encoded: Bytes) {
+        if encoded.len() < SPLICE_BYTES_MIN {
+            self.raw(&encoded);
+        } else {
+            // a buffer with splices alone would count as empty
+            self.raw(&encoded[..1]);
+            self.push_splice(Body::Bytes(encoded.slice(1..)));
+        }
+    }
+
+    /// What was encoded, as one buffer to share; it must hold no large bodies beside it.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        debug_assert!(self.splices.is_empty());
+        self.bytes.into()
+    }
+
     /// Appends what another buffer holds, after what this one holds.
     pub fn append(&mut self, mut other: ReplyBuf) {
         if self.is_empty() {

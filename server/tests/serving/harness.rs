@@ -92,8 +92,10 @@ pub(crate) enum Reply {
     Bulk(Vec<u8>),
     /// `$-1`, `*-1` or `_`
     Null,
-    /// `*`, `~`, `>`
+    /// `*`, `~`
     Array(Vec<Reply>),
+    /// `>`
+    Push(Vec<Reply>),
     /// `%`
     Map(Vec<(Reply, Reply)>),
     /// `,`
@@ -189,6 +191,13 @@ impl Client {
         assert_eq!(show(&reply), expected, "{line}");
     }
 
+    /// Checks what comes next, whoever caused it.
+    #[track_caller]
+    pub(crate) fn expect(&mut self, expected: &str) {
+        let reply = self.read();
+        assert_eq!(show(&reply), expected);
+    }
+
     /// Sends bytes from another thread, so that both directions are busy.
     pub(crate) fn send_beside(&self, bytes: Vec<u8>) -> std::thread::JoinHandle<()> {
         let mut stream = self.tcp.as_ref().unwrap().try_clone().unwrap();
@@ -262,7 +271,8 @@ impl Client {
                 let bytes = self.read_exact(count().unsigned_abs() as usize + 2);
                 Reply::Bulk(bytes[..bytes.len() - 2].to_vec())
             }
-            b'*' | b'~' | b'>' => Reply::Array((0..count()).map(|_| self.read()).collect()),
+            b'*' | b'~' => Reply::Array((0..count()).map(|_| self.read()).collect()),
+            b'>' => Reply::Push((0..count()).map(|_| self.read()).collect()),
             b'%' => Reply::Map((0..count()).map(|_| (self.read(), self.read())).collect()),
             other => panic!("unknown reply {:?}", other as char),
         }
@@ -323,9 +333,8 @@ pub(crate) fn show(reply: &Reply) -> String {
         Reply::Integer(value) => format!(":{value}"),
         Reply::Bulk(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Reply::Null => "nil".into(),
-        Reply::Array(items) => {
-            format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(" "))
-        }
+        Reply::Array(items) => format!("[{}]", show_all(items)),
+        Reply::Push(items) => format!(">[{}]", show_all(items)),
         Reply::Map(pairs) => {
             let pairs = pairs
                 .iter()
@@ -335,4 +344,8 @@ pub(crate) fn show(reply: &Reply) -> String {
         Reply::Double(text) => format!(",{text}"),
         Reply::Boolean(value) => format!("#{value}"),
     }
+}
+
+fn show_all(items: &[Reply]) -> String {
+    items.iter().map(show).collect::<Vec<_>>().join(" ")
 }

@@ -6,16 +6,18 @@
 mod bitmap;
 mod connection;
 mod keys;
+mod pubsub;
 mod server;
 mod strings;
 
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 5] = [
+pub const GROUPS: [&[CommandSpec]; 6] = [
     bitmap::ROWS,
     connection::ROWS,
     keys::ROWS,
+    pubsub::ROWS,
     server::ROWS,
     strings::ROWS,
 ];
