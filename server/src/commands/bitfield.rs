@@ -12,6 +12,7 @@ use super::bits::parse_offset;
 use super::read::find_string;
 use super::string_value::{check_length, expect_string, integer};
 use crate::command::{CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::resp::{Args, ReplyBuf};
 
 /// Operations between two chances for other commands of the worker: some tens of microseconds.
@@ -156,10 +157,14 @@ async fn write(cx: &Cx, key: &Bytes, operations: &[Operation]) -> Result<ReplyBu
     let is_raw = found
         .as_ref()
         .is_some_and(|value: &Snapshot| value.encoding() == Encoding::Raw);
-    if words.are_changed() || !is_raw {
+    let is_changed = words.are_changed();
+    if is_changed || !is_raw {
         for (offset, data) in words.into_runs().await? {
             cx.store.write_range(&locks, db, key, offset, &data).await?;
         }
+    }
+    if is_changed {
+        cx.notify_write(EventClass::String, "setbit", key, found.is_none());
     }
     Ok(reply)
 }

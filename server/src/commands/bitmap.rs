@@ -12,6 +12,7 @@ use super::chunks::{Chunks, read_range};
 use super::read::{find, find_string};
 use super::string_value::{expect_string, integer};
 use crate::command::{Attempt, CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::number::parse_i64;
 use crate::resp::{Args, ReplyBuf};
 
@@ -31,11 +32,15 @@ pub fn setbit(cx: Cx, args: Args) -> Pending {
         let old = old_byte.unwrap_or(0);
         let mask = 0x80 >> (offset % 8);
         let new = if is_set { old | mask } else { old & !mask };
+        let is_new = found.is_none();
         let is_raw = found.is_some_and(|value| value.encoding() == Encoding::Raw);
         if old_byte != Some(new) || !is_raw {
             cx.store
                 .write_range(&locks, db, key, byte_at, &[new])
                 .await?;
+        }
+        if old_byte != Some(new) {
+            cx.notify_write(EventClass::String, "setbit", key, is_new);
         }
         let mut reply = cx.reply();
         reply.integer(i64::from(old & mask != 0));
@@ -63,13 +68,13 @@ pub fn try_getbit(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt,
     let later = match cx.store.lookup(cx.db(), &args[1]) {
         Lookup::Locked => return Ok(Attempt::Wait),
         Lookup::Absent => {
-            cx.count_lookup(false);
+            cx.note_lookup(&args[1], false);
             reply.integer(0);
             return Ok(Attempt::Done);
         }
         Lookup::Ready(value) if value.value_type() == ValueType::String => {
             if let Some(whole) = value.inline() {
-                cx.count_lookup(true);
+                cx.note_lookup(&args[1], true);
                 let byte = whole.get((offset / 8) as usize).copied();
                 reply.integer(bit_of(byte, offset));
                 return Ok(Attempt::Done);

@@ -7,8 +7,10 @@ use bytes::Bytes;
 use cellar_storage::{Db, Encoding, KeyLocks, Snapshot, WriteBatch};
 
 use super::chunks::{CHUNK_BYTES, read_range};
+use super::read::is_absent;
 use super::string_value::expect_string;
 use crate::command::{CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::resp::Args;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,13 +62,19 @@ pub fn bitop(cx: Cx, args: Args) -> Pending {
         let sources = find_sources(&cx, &locks, &args[3..]).await?;
         let result = compute(operation, &sources).await?;
         let len = result.len();
+        let is_new = cx.tells(EventClass::New) && is_absent(&cx, &args[2]).await?;
         let mut batch = WriteBatch::new();
         if result.is_empty() {
             batch.remove(cx.db(), args[2].clone());
         } else {
             batch.set(cx.db(), args[2].clone(), result, Encoding::Raw, None);
         }
-        cx.store.commit_locked(&locks, batch).await?;
+        let outcome = cx.store.commit_locked(&locks, batch).await?;
+        if len > 0 {
+            cx.notify_write(EventClass::String, "set", &args[2], is_new);
+        } else if outcome.removed > 0 {
+            cx.notify(EventClass::Generic, "del", cx.db(), &args[2]);
+        }
         let mut reply = cx.reply();
         reply.integer(len.cast_signed() as i64);
         Ok(reply)
@@ -82,7 +90,7 @@ async fn find_sources(
     let mut sources = Vec::with_capacity(keys.len());
     for key in keys {
         let found = expect_string(cx.store.get_locked(locks, cx.db(), key).await?)?;
-        cx.count_lookup(found.is_some());
+        cx.note_lookup(key, found.is_some());
         sources.push(found);
     }
     Ok(sources)

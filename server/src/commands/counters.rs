@@ -8,6 +8,7 @@ use cellar_storage::{Encoding, Snapshot, WriteBatch};
 use super::read::now;
 use super::string_value::{encoding_of, expect_string, integer, read_up_to};
 use crate::command::{Attempt, CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::number::{LongDouble, parse_i64};
 use crate::resp::{Args, ReplyBuf};
 
@@ -67,10 +68,13 @@ pub(crate) fn try_add(
     let Some(found) = now(cx.store.get_locked(&locks, cx.db(), &args[1])) else {
         return Ok(Attempt::Wait);
     };
-    let (sum, batch) = sum(cx, args, found?, increment)?;
+    let found = found?;
+    let is_new = found.is_none();
+    let (sum, batch) = sum(cx, args, found, increment)?;
     match now(cx.store.commit_locked(&locks, batch)) {
         Some(outcome) => {
             outcome?;
+            cx.notify_write(EventClass::String, "incrby", &args[1], is_new);
             reply.integer(sum);
             Ok(Attempt::Done)
         }
@@ -84,8 +88,10 @@ pub(crate) fn add(cx: Cx, args: Args, increment: Increment) -> Pending {
         let increment = increment(&args)?;
         let locks = cx.store.lock(&[(cx.db(), &args[1])]).await;
         let found = cx.store.get_locked(&locks, cx.db(), &args[1]).await?;
+        let is_new = found.is_none();
         let (sum, batch) = sum(&cx, &args, found, increment)?;
         cx.store.commit_locked(&locks, batch).await?;
+        cx.notify_write(EventClass::String, "incrby", &args[1], is_new);
         let mut reply = cx.reply();
         reply.integer(sum);
         Ok(reply)
@@ -137,11 +143,13 @@ pub fn incrbyfloat(cx: Cx, args: Args) -> Pending {
             "ERR increment would produce NaN or Infinity",
         ))?;
         let text = Bytes::from(sum.format());
+        let is_new = found.is_none();
         let expiry_ms = found.and_then(|old| old.expiry_ms());
         let mut batch = WriteBatch::new();
         let encoding = float_encoding(&text);
         batch.set(cx.db(), args[1].clone(), text.clone(), encoding, expiry_ms);
         cx.store.commit_locked(&locks, batch).await?;
+        cx.notify_write(EventClass::String, "incrbyfloat", &args[1], is_new);
         let mut reply = cx.reply();
         reply.bulk_bytes(text);
         Ok(reply)

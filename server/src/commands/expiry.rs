@@ -8,6 +8,7 @@ use cellar_storage::{Snapshot, WriteBatch};
 use super::deadline::{TimeForm, invalid_expire_time};
 use super::string_value::integer;
 use crate::command::{CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::resp::{Args, ReplyBuf};
 
 /// NX, XX.
@@ -156,14 +157,22 @@ async fn apply_deadline(
         }
     }
     match u64::try_from(deadline_ms) {
-        Ok(deadline_ms) if deadline_ms > cx.store.clock().unix_ms() => Ok(cx
-            .store
-            .set_expiry(&locks, db, key, Some(deadline_ms))
-            .await?),
+        Ok(deadline_ms) if deadline_ms > cx.store.clock().unix_ms() => {
+            let deadline_ms = Some(deadline_ms);
+            let is_set = cx.store.set_expiry(&locks, db, key, deadline_ms).await?;
+            if is_set {
+                cx.notify(EventClass::Generic, "expire", db, key);
+            }
+            Ok(is_set)
+        }
         Ok(_) | Err(_) => {
             let mut batch = WriteBatch::new();
             batch.remove(db, key.clone());
-            Ok(cx.store.commit_locked(&locks, batch).await?.removed > 0)
+            let is_removed = cx.store.commit_locked(&locks, batch).await?.removed > 0;
+            if is_removed {
+                cx.notify(EventClass::Generic, "del", db, key);
+            }
+            Ok(is_removed)
         }
     }
 }
@@ -176,6 +185,9 @@ pub fn persist(cx: Cx, args: Args) -> Pending {
         let found = cx.store.get_locked(&locks, db, key).await?;
         let is_removed = found.is_some_and(|found| found.expiry_ms().is_some())
             && cx.store.set_expiry(&locks, db, key, None).await?;
+        if is_removed {
+            cx.notify(EventClass::Generic, "persist", db, key);
+        }
         let mut reply = cx.reply();
         reply.integer(i64::from(is_removed));
         Ok(reply)

@@ -2,15 +2,25 @@
 //!
 //! Owns removal and existence. None of them reads a value.
 
-use cellar_storage::{Peek, ValueType, WriteBatch};
+use std::collections::BTreeSet;
 
-use super::read::now;
+use cellar_storage::{Db, Peek, ValueType, WriteBatch};
+use smallvec::SmallVec;
+
+use super::read::{is_absent, now};
 use crate::command::{Attempt, CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::resp::{Args, ReplyBuf};
+
+/// Keys of an EXISTS whose presence is noted without a heap allocation.
+const KEYS_INLINE: usize = 16;
 
 /// `DEL key [key ...]` and `UNLINK key [key ...]`, where nothing has to be waited for. Removing a
 /// value of any size takes the same time, so that the two are one.
 pub fn try_del(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
+    if tells_names(cx) {
+        return Ok(Attempt::Wait);
+    }
     match now(cx.store.commit(removals(cx, args))) {
         Some(outcome) => {
             reply.integer(outcome?.removed.cast_signed());
@@ -23,11 +33,40 @@ pub fn try_del(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, Co
 /// DEL, waiting for what is in its way.
 pub fn del(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
-        let outcome = cx.store.commit(removals(&cx, &args)).await?;
+        let removed = if tells_names(&cx) {
+            remove_by_name(&cx, &args).await?
+        } else {
+            cx.store.commit(removals(&cx, &args)).await?.removed
+        };
         let mut reply = cx.reply();
-        reply.integer(outcome.removed.cast_signed());
+        reply.integer(removed.cast_signed());
         Ok(reply)
     })
+}
+
+/// Whether anybody asked for the names of keys that go.
+fn tells_names(cx: &Cx) -> bool {
+    cx.tells(EventClass::Generic) || cx.tells(EventClass::Expired)
+}
+
+/// Removes keys and tells which of them were there.
+async fn remove_by_name(cx: &Cx, args: &Args) -> Result<u64, CommandError> {
+    let keys: Vec<(Db, &[u8])> = args[1..].iter().map(|key| (cx.db(), &key[..])).collect();
+    let locks = cx.store.lock(&keys).await;
+    let mut present = BTreeSet::new();
+    for (_, key) in &keys {
+        if !is_absent(cx, key).await? {
+            present.insert(*key);
+        }
+    }
+    let outcome = cx.store.commit_locked(&locks, removals(cx, args)).await?;
+    for (db, key) in &keys {
+        // of a key that is named twice only the first removal does anything
+        if present.remove(key) {
+            cx.notify(EventClass::Generic, "del", *db, key);
+        }
+    }
+    Ok(outcome.removed)
 }
 
 fn removals(cx: &Cx, args: &Args) -> WriteBatch {
@@ -40,15 +79,18 @@ fn removals(cx: &Cx, args: &Args) -> WriteBatch {
 
 /// `EXISTS key [key ...]`, where the index alone tells. A key that is named twice counts twice.
 pub fn try_exists(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
-    let mut count = 0;
+    let mut found: SmallVec<[bool; KEYS_INLINE]> = SmallVec::new();
     for key in &args[1..] {
         match cx.store.try_peek(cx.db(), key) {
-            Peek::Absent => {}
-            Peek::Present(_) => count += 1,
+            Peek::Absent => found.push(false),
+            Peek::Present(_) => found.push(true),
             Peek::Unsure => return Ok(Attempt::Wait),
         }
     }
-    count_lookups(cx, args.len() - 1, count);
+    for (key, found) in args[1..].iter().zip(&found) {
+        cx.note_lookup(key, *found);
+    }
+    let count = found.iter().filter(|found| **found).count();
     reply.integer(count.cast_signed() as i64);
     Ok(Attempt::Done)
 }
@@ -58,11 +100,12 @@ pub fn exists(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         let mut count = 0;
         for key in &args[1..] {
-            count += usize::from(cx.store.peek(cx.db(), key).await?.is_some());
+            let found = cx.store.peek(cx.db(), key).await?.is_some();
+            cx.note_lookup(key, found);
+            count += i64::from(found);
         }
-        count_lookups(&cx, args.len() - 1, count);
         let mut reply = cx.reply();
-        reply.integer(count.cast_signed() as i64);
+        reply.integer(count);
         Ok(reply)
     })
 }
@@ -72,22 +115,17 @@ pub fn touch(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         let mut count = 0;
         for key in &args[1..] {
-            if cx.store.peek(cx.db(), key).await?.is_some() {
+            let found = cx.store.peek(cx.db(), key).await?.is_some();
+            if found {
                 cx.store.touch(cx.db(), key);
-                count += 1;
             }
+            cx.note_lookup(key, found);
+            count += i64::from(found);
         }
-        count_lookups(&cx, args.len() - 1, count);
         let mut reply = cx.reply();
-        reply.integer(count.cast_signed() as i64);
+        reply.integer(count);
         Ok(reply)
     })
-}
-
-fn count_lookups(cx: &Cx, all: usize, found: usize) {
-    for index in 0..all {
-        cx.count_lookup(index < found);
-    }
 }
 
 /// `TYPE key`, where the index alone tells.
@@ -97,7 +135,7 @@ pub fn try_type(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, C
         Peek::Present(value_type) => Some(value_type),
         Peek::Unsure => return Ok(Attempt::Wait),
     };
-    cx.count_lookup(found.is_some());
+    cx.note_lookup(&args[1], found.is_some());
     reply.simple(found.map_or("none", type_name));
     Ok(Attempt::Done)
 }
@@ -106,7 +144,7 @@ pub fn try_type(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, C
 pub fn type_of(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         let found = cx.store.peek(cx.db(), &args[1]).await?;
-        cx.count_lookup(found.is_some());
+        cx.note_lookup(&args[1], found.is_some());
         let mut reply = cx.reply();
         reply.simple(found.map_or("none", type_name));
         Ok(reply)

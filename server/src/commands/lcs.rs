@@ -89,6 +89,7 @@ async fn find_both(
         cx.store.lookup(cx.db(), left),
         cx.store.lookup(cx.db(), right),
     ];
+    let keys = [left, right];
     let found = if lookups
         .iter()
         .any(|lookup| matches!(lookup, Lookup::Locked))
@@ -102,8 +103,8 @@ async fn find_both(
         let [left, right] = lookups;
         [resolve(left).await?, resolve(right).await?]
     };
-    for found in &found {
-        cx.count_lookup(found.is_some());
+    for (found, key) in found.iter().zip(keys) {
+        cx.note_lookup(key, found.is_some());
         if found
             .as_ref()
             .is_some_and(|found| found.value_type() != ValueType::String)

@@ -7,6 +7,7 @@ use cellar_storage::{Db, KeyLocks};
 
 use super::string_value::integer;
 use crate::command::{CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::resp::Args;
 
 /// `RENAME key newkey`
@@ -22,10 +23,20 @@ pub fn rename(cx: Cx, args: Args) -> Pending {
         if !is_present {
             return Err(CommandError::NoSuchKey);
         }
+        if from != to {
+            tell_renamed(&cx, from, to);
+        }
         let mut reply = cx.reply();
         reply.ok();
         Ok(reply)
     })
+}
+
+/// The new name came to be: what it held before was removed, as in Redis.
+fn tell_renamed(cx: &Cx, (from_db, from): (Db, &[u8]), (to_db, to): (Db, &[u8])) {
+    cx.notify(EventClass::New, "new", to_db, to);
+    cx.notify(EventClass::Generic, "rename_from", from_db, from);
+    cx.notify(EventClass::Generic, "rename_to", to_db, to);
 }
 
 /// `RENAMENX key newkey`
@@ -38,6 +49,9 @@ pub fn renamenx(cx: Cx, args: Args) -> Pending {
         }
         let is_renamed =
             !is_present(&cx, &locks, to).await? && cx.store.rename(&locks, from, to).await?;
+        if is_renamed {
+            tell_renamed(&cx, from, to);
+        }
         let mut reply = cx.reply();
         reply.integer(i64::from(is_renamed));
         Ok(reply)
@@ -55,6 +69,12 @@ pub fn copy(cx: Cx, args: Args) -> Pending {
         let locks = cx.store.lock(&[from, to]).await;
         let may_write = replaces || !is_present(&cx, &locks, to).await?;
         let is_copied = may_write && cx.store.copy(&locks, from, to).await?;
+        if is_copied {
+            cx.notify(EventClass::New, "new", to_db, &args[2]);
+            cx.notify(EventClass::Generic, "copy_to", to_db, &args[2]);
+        } else if cx.tells(EventClass::KeyMiss) && !is_present(&cx, &locks, from).await? {
+            cx.notify(EventClass::KeyMiss, "keymiss", cx.db(), &args[1]);
+        }
         let mut reply = cx.reply();
         reply.integer(i64::from(is_copied));
         Ok(reply)
@@ -87,6 +107,11 @@ pub fn move_key(cx: Cx, args: Args) -> Pending {
         let locks = cx.store.lock(&[from, to]).await;
         let is_moved =
             !is_present(&cx, &locks, to).await? && cx.store.rename(&locks, from, to).await?;
+        if is_moved {
+            cx.notify(EventClass::New, "new", to.0, to.1);
+            cx.notify(EventClass::Generic, "move_from", from.0, from.1);
+            cx.notify(EventClass::Generic, "move_to", to.0, to.1);
+        }
         let mut reply = cx.reply();
         reply.integer(i64::from(is_moved));
         Ok(reply)

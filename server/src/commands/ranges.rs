@@ -8,6 +8,7 @@ use cellar_storage::{Encoding, Snapshot, WriteBatch};
 
 use super::string_value::{check_length, encoding_of, expect_string, integer};
 use crate::command::{CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::resp::{Args, ReplyBuf};
 
 /// `GETRANGE key start end` and `SUBSTR key start end`
@@ -54,13 +55,16 @@ pub fn setrange(cx: Cx, args: Args) -> Pending {
         };
         let locks = cx.store.lock(&[(cx.db(), &args[1])]).await;
         let found = cx.store.get_locked(&locks, cx.db(), &args[1]).await?;
-        let mut len = expect_string(found)?.map_or(0, |value| value.len());
+        let found = expect_string(found)?;
+        let is_new = found.is_none();
+        let mut len = found.map_or(0, |value| value.len());
         if !data.is_empty() {
             check_length(&cx, offset, data)?;
             len = cx
                 .store
                 .write_range(&locks, cx.db(), &args[1], offset, data)
                 .await?;
+            cx.notify_write(EventClass::String, "setrange", &args[1], is_new);
         }
         let mut reply = cx.reply();
         reply.integer(len.cast_signed());
@@ -74,7 +78,9 @@ pub fn append(cx: Cx, args: Args) -> Pending {
         let data = &args[2];
         let locks = cx.store.lock(&[(cx.db(), &args[1])]).await;
         let found = cx.store.get_locked(&locks, cx.db(), &args[1]).await?;
-        let len = if let Some(value) = expect_string(found)? {
+        let found = expect_string(found)?;
+        let is_new = found.is_none();
+        let len = if let Some(value) = found {
             check_length(&cx, value.len(), data)?;
             if data.is_empty() && value.encoding() == Encoding::Raw {
                 value.len()
@@ -95,6 +101,7 @@ pub fn append(cx: Cx, args: Args) -> Pending {
             cx.store.commit_locked(&locks, batch).await?;
             data.len() as u64
         };
+        cx.notify_write(EventClass::String, "append", &args[1], is_new);
         let mut reply = cx.reply();
         reply.integer(len.cast_signed());
         Ok(reply)

@@ -35,14 +35,14 @@ pub(crate) fn attempt(
             let mut reply = cx.reply();
             return Ok(Attempt::Later(Box::pin(async move {
                 let found = read.await?;
-                cx.count_lookup(found.is_some());
+                note(&cx, &args, key, found.is_some());
                 answer(&cx, &args, found, &mut reply)?;
                 Ok(reply)
             })));
         }
         Lookup::Locked => return Ok(Attempt::Wait),
     };
-    cx.count_lookup(found.is_some());
+    note(cx, args, key, found.is_some());
     answer(cx, args, found, reply)?;
     Ok(Attempt::Done)
 }
@@ -51,7 +51,8 @@ pub(crate) fn attempt(
 pub(crate) fn wait(cx: Cx, args: Args, (key, answer): (usize, Answer)) -> Pending {
     Box::pin(async move {
         let mut reply = cx.reply();
-        let found = find(&cx, &args[key]).await?;
+        let found = look_up(&cx, &args[key]).await?;
+        note(&cx, &args, key, found.is_some());
         answer(&cx, &args, found, &mut reply)?;
         Ok(reply)
     })
@@ -68,8 +69,24 @@ macro_rules! answers_from {
 }
 pub(crate) use answers_from;
 
+/// Notes a lookup. What a subcommand asks about a key is no read of it: no event tells that it
+/// was missed.
+fn note(cx: &Cx, args: &Args, key: usize, found: bool) {
+    if key == 1 {
+        cx.note_lookup(&args[key], found);
+    } else {
+        cx.count_lookup(found);
+    }
+}
+
 /// What `key` holds. For a read-only command's only lookup: later commands may start from here on.
 pub(super) async fn find(cx: &Cx, key: &Bytes) -> Result<Option<Snapshot>, CommandError> {
+    let found = look_up(cx, key).await?;
+    cx.note_lookup(key, found.is_some());
+    Ok(found)
+}
+
+async fn look_up(cx: &Cx, key: &Bytes) -> Result<Option<Snapshot>, CommandError> {
     let found = match cx.store.lookup(cx.db(), key) {
         Lookup::Absent => None,
         Lookup::Ready(found) => Some(found),
@@ -80,13 +97,17 @@ pub(super) async fn find(cx: &Cx, key: &Bytes) -> Result<Option<Snapshot>, Comma
         Lookup::Locked => cx.store.get(cx.db(), key).await?,
     };
     cx.linearized();
-    cx.count_lookup(found.is_some());
     Ok(found)
 }
 
 /// Like [`find`], for a command on strings.
 pub(super) async fn find_string(cx: &Cx, key: &Bytes) -> Result<Option<Snapshot>, CommandError> {
     expect_string(find(cx, key).await?)
+}
+
+/// Whether a key does not exist, for a command that holds its lock.
+pub(super) async fn is_absent(cx: &Cx, key: &[u8]) -> Result<bool, CommandError> {
+    Ok(cx.store.peek(cx.db(), key).await?.is_none())
 }
 
 /// The output of a future that need not wait, or nothing.

@@ -6,10 +6,11 @@ use bytes::Bytes;
 use cellar_storage::{Attempt as Written, Outcome, Peek, Snapshot, WriteBatch};
 
 use super::deadline::TimeForm;
-use super::read::now;
+use super::read::{is_absent, now};
 use super::string_options::{Grammar, Lifetime, StringOptions};
 use super::string_value::{encoding_of, expect_string, integer};
 use crate::command::{Attempt, CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::resp::{Args, ReplyBuf};
 
 /// `SET key value [NX | XX] [GET] [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]`, where nothing has
@@ -37,7 +38,12 @@ pub fn try_set(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, Co
     }
     match now(cx.store.commit(conditional(cx, args, &options, expiry_ms))) {
         Some(outcome) => {
-            answer_condition(outcome?, reply);
+            let outcome = outcome?;
+            if outcome.applied {
+                let is_new = options.only_if_absent;
+                tell(cx, &args[1], is_new, expiry_ms.is_some());
+            }
+            answer_condition(outcome, reply);
             Ok(Attempt::Done)
         }
         None => Ok(Attempt::Wait),
@@ -53,10 +59,8 @@ pub fn set(cx: Cx, args: Args) -> Pending {
         if options.answers_old || options.lifetime == Lifetime::Keep {
             set_by_old_value(&cx, &args, &options, expiry_ms, &mut reply).await?;
         } else {
-            let outcome = cx
-                .store
-                .commit(conditional(&cx, &args, &options, expiry_ms))
-                .await?;
+            let batch = conditional(&cx, &args, &options, expiry_ms);
+            let outcome = commit(&cx, &args[1], batch, expiry_ms.is_some()).await?;
             answer_condition(outcome, &mut reply);
         }
         Ok(reply)
@@ -75,7 +79,7 @@ async fn set_by_old_value(
     let mut old = cx.store.get_locked(&locks, cx.db(), &args[1]).await?;
     if options.answers_old {
         old = expect_string(old)?;
-        cx.count_lookup(old.is_some());
+        cx.note_lookup(&args[1], old.is_some());
     }
     if let Some(old) = old.as_mut().filter(|_| options.answers_old) {
         // the pages of a large value go with it: they are held before it is replaced
@@ -83,11 +87,13 @@ async fn set_by_old_value(
     }
     let is_allowed = options.allow(old.is_some());
     if is_allowed {
+        let has_new_expiry = expiry_ms.is_some();
         if options.lifetime == Lifetime::Keep {
             expiry_ms = old.as_ref().and_then(Snapshot::expiry_ms);
         }
         let batch = one_value(cx, args, &args[2], expiry_ms);
         cx.store.commit_locked(&locks, batch).await?;
+        tell(cx, &args[1], old.is_none(), has_new_expiry);
     }
     match old {
         Some(old) if options.answers_old => reply.snapshot(old),
@@ -112,7 +118,11 @@ pub fn try_setnx(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, 
     batch.only_if_absent();
     match now(cx.store.commit(batch)) {
         Some(outcome) => {
-            reply.integer(i64::from(outcome?.applied));
+            let is_set = outcome?.applied;
+            if is_set {
+                tell(cx, &args[1], true, false);
+            }
+            reply.integer(i64::from(is_set));
             Ok(Attempt::Done)
         }
         None => Ok(Attempt::Wait),
@@ -124,7 +134,7 @@ pub fn setnx(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         let mut batch = one_value(&cx, &args, &args[2], None);
         batch.only_if_absent();
-        let outcome = cx.store.commit(batch).await?;
+        let outcome = commit(&cx, &args[1], batch, false).await?;
         let mut reply = cx.reply();
         reply.integer(i64::from(outcome.applied));
         Ok(reply)
@@ -165,9 +175,8 @@ async fn overwrite_with_expiry(
     command: &'static str,
 ) -> Result<ReplyBuf, CommandError> {
     let expiry_ms = expiry_argument(&cx, &args, form, command)?;
-    cx.store
-        .commit(one_value(&cx, &args, &args[3], Some(expiry_ms)))
-        .await?;
+    let batch = one_value(&cx, &args, &args[3], Some(expiry_ms));
+    commit(&cx, &args[1], batch, true).await?;
     let mut reply = cx.reply();
     reply.ok();
     Ok(reply)
@@ -206,16 +215,49 @@ fn overwrite(
     expiry_ms: Option<u64>,
     reply: &mut ReplyBuf,
 ) -> Result<Attempt, CommandError> {
+    if cx.tells(EventClass::New) {
+        // whether the key is new has to be found out under its lock
+        return Ok(Attempt::Wait);
+    }
     match cx
         .store
         .try_set(cx.db(), &args[1], value, encoding_of(value), expiry_ms)
     {
         Written::Done => {
+            tell(cx, &args[1], false, expiry_ms.is_some());
             reply.ok();
             Ok(Attempt::Done)
         }
         Written::Blocked => Ok(Attempt::Wait),
         Written::Failed(error) => Err(error.into()),
+    }
+}
+
+/// Commits a batch that sets one key, and tells of it.
+async fn commit(
+    cx: &Cx,
+    key: &[u8],
+    batch: WriteBatch,
+    has_expiry: bool,
+) -> Result<Outcome, CommandError> {
+    let (outcome, is_new) = if cx.tells(EventClass::New) {
+        let locks = cx.store.lock(&[(cx.db(), key)]).await;
+        let is_new = is_absent(cx, key).await?;
+        (cx.store.commit_locked(&locks, batch).await?, is_new)
+    } else {
+        (cx.store.commit(batch).await?, false)
+    };
+    if outcome.applied {
+        tell(cx, key, is_new, has_expiry);
+    }
+    Ok(outcome)
+}
+
+/// Tells that a key was set, and that it was given a deadline.
+fn tell(cx: &Cx, key: &[u8], is_new: bool, has_expiry: bool) {
+    cx.notify_write(EventClass::String, "set", key, is_new);
+    if has_expiry {
+        cx.notify(EventClass::Generic, "expire", cx.db(), key);
     }
 }
 

@@ -2,13 +2,16 @@
 //!
 //! Owns reading whole strings and writing several at once.
 
+use std::collections::BTreeSet;
+
 use cellar_storage::{Db, Lookup, Outcome, Snapshot, ValueType, WriteBatch};
 use smallvec::SmallVec;
 
-use super::read::now;
+use super::read::{is_absent, now};
 use super::string_options::{Grammar, Lifetime, StringOptions};
 use super::string_value::{encoding_of, expect_string};
 use crate::command::{Attempt, CommandError, Cx, Pending};
+use crate::events::EventClass;
 use crate::resp::{Args, ReplyBuf};
 
 /// Keys of an MGET whose lookups are held without a heap allocation.
@@ -46,7 +49,7 @@ pub fn getdel(cx: Cx, args: Args) -> Pending {
         let locks = cx.store.lock(&[(cx.db(), &args[1])]).await;
         let found = cx.store.get_locked(&locks, cx.db(), &args[1]).await?;
         let found = expect_string(found)?;
-        cx.count_lookup(found.is_some());
+        cx.note_lookup(&args[1], found.is_some());
         let mut reply = cx.reply();
         if let Some(value) = found {
             reply.snapshot(value);
@@ -55,6 +58,7 @@ pub fn getdel(cx: Cx, args: Args) -> Pending {
             let mut batch = WriteBatch::new();
             batch.remove(cx.db(), args[1].clone());
             cx.store.commit_locked(&locks, batch).await?;
+            cx.notify(EventClass::Generic, "del", cx.db(), &args[1]);
         } else {
             reply.null();
         }
@@ -69,7 +73,7 @@ pub fn getex(cx: Cx, args: Args) -> Pending {
         let locks = cx.store.lock(&[(cx.db(), &args[1])]).await;
         let found = cx.store.get_locked(&locks, cx.db(), &args[1]).await?;
         let found = expect_string(found)?;
-        cx.count_lookup(found.is_some());
+        cx.note_lookup(&args[1], found.is_some());
         let mut reply = cx.reply();
         let Some(mut value) = found else {
             reply.null();
@@ -82,11 +86,14 @@ pub fn getex(cx: Cx, args: Args) -> Pending {
                 let mut batch = WriteBatch::new();
                 batch.remove(cx.db(), args[1].clone());
                 cx.store.commit_locked(&locks, batch).await?;
+                cx.notify(EventClass::Generic, "del", cx.db(), &args[1]);
             }
             NextLife::Until(expiry_ms) => {
                 cx.store
                     .set_expiry(&locks, cx.db(), &args[1], expiry_ms)
                     .await?;
+                let event = expiry_ms.map_or("persist", |_| "expire");
+                cx.notify(EventClass::Generic, event, cx.db(), &args[1]);
             }
         }
         reply.snapshot(value);
@@ -132,40 +139,39 @@ pub fn try_mget(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, C
         .any(|lookup| matches!(lookup, Lookup::Pending(_)))
     {
         cx.linearized();
-        return Ok(Attempt::Later(Box::pin(answer_mget(
+        return Ok(Attempt::Later(answer_mget(
             cx.clone(),
+            args.clone(),
             lookups,
-            cx.reply(),
-        ))));
+        )));
     }
     reply.array(lookups.len());
-    for lookup in lookups {
-        match lookup {
-            Lookup::Ready(value) => answer_mget_value(cx, Some(value), reply),
-            Lookup::Absent | Lookup::Pending(_) | Lookup::Locked => {
-                answer_mget_value(cx, None, reply);
-            }
-        }
+    for (lookup, key) in lookups.into_iter().zip(&args[1..]) {
+        let found = match lookup {
+            Lookup::Ready(value) => Some(value),
+            Lookup::Absent | Lookup::Pending(_) | Lookup::Locked => None,
+        };
+        answer_mget_value(cx, key, found, reply);
     }
     Ok(Attempt::Done)
 }
 
 /// MGET once all its lookups are done.
-async fn answer_mget(
-    cx: Cx,
-    lookups: Vec<Lookup>,
-    mut reply: ReplyBuf,
-) -> Result<ReplyBuf, CommandError> {
-    reply.array(lookups.len());
-    for lookup in lookups {
-        let found = match lookup {
-            Lookup::Ready(value) => Some(value),
-            Lookup::Pending(read) => read.await?,
-            Lookup::Absent | Lookup::Locked => None,
-        };
-        answer_mget_value(&cx, found, &mut reply);
-    }
-    Ok(reply)
+fn answer_mget(cx: Cx, args: Args, lookups: Vec<Lookup>) -> Pending {
+    // begun here: a HELLO behind this command must not change the form of its reply
+    let mut reply = cx.reply();
+    Box::pin(async move {
+        reply.array(lookups.len());
+        for (lookup, key) in lookups.into_iter().zip(&args[1..]) {
+            let found = match lookup {
+                Lookup::Ready(value) => Some(value),
+                Lookup::Pending(read) => read.await?,
+                Lookup::Absent | Lookup::Locked => None,
+            };
+            answer_mget_value(&cx, key, found, &mut reply);
+        }
+        Ok(reply)
+    })
 }
 
 /// MGET where a key is locked: under the locks of all keys, so that it sees one moment.
@@ -178,7 +184,7 @@ pub fn mget(cx: Cx, args: Args) -> Pending {
         reply.array(keys.len());
         for (db, key) in keys {
             let found = cx.store.get_locked(&locks, db, key).await?;
-            answer_mget_value(&cx, found, &mut reply);
+            answer_mget_value(&cx, key, found, &mut reply);
         }
         reply.pin_values().await?;
         drop(locks);
@@ -187,8 +193,8 @@ pub fn mget(cx: Cx, args: Args) -> Pending {
 }
 
 /// A key that holds no string answers null, as an absent one does.
-fn answer_mget_value(cx: &Cx, found: Option<Snapshot>, reply: &mut ReplyBuf) {
-    cx.count_lookup(found.is_some());
+fn answer_mget_value(cx: &Cx, key: &[u8], found: Option<Snapshot>, reply: &mut ReplyBuf) {
+    cx.note_lookup(key, found.is_some());
     match found {
         Some(value) if value.value_type() == ValueType::String => reply.snapshot(value),
         Some(_) | None => reply.null(),
@@ -198,9 +204,13 @@ fn answer_mget_value(cx: &Cx, found: Option<Snapshot>, reply: &mut ReplyBuf) {
 /// `MSET key value [key value ...]`, where nothing has to be waited for.
 pub fn try_mset(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, CommandError> {
     let batch = pairs(cx, args, "mset")?;
+    if cx.tells(EventClass::New) {
+        return Ok(Attempt::Wait);
+    }
     match now(cx.store.commit(batch)) {
         Some(outcome) => {
             outcome?;
+            tell_set(cx, args, BTreeSet::new());
             reply.ok();
             Ok(Attempt::Done)
         }
@@ -211,7 +221,22 @@ pub fn try_mset(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<Attempt, C
 /// MSET, waiting for what is in its way.
 pub fn mset(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
-        cx.store.commit(pairs(&cx, &args, "mset")?).await?;
+        let batch = pairs(&cx, &args, "mset")?;
+        if cx.tells(EventClass::New) {
+            let keys: Vec<(Db, &[u8])> = keys_of_pairs(&args).map(|key| (cx.db(), key)).collect();
+            let locks = cx.store.lock(&keys).await;
+            let mut new_keys = BTreeSet::new();
+            for (_, key) in keys {
+                if is_absent(&cx, key).await? {
+                    new_keys.insert(key);
+                }
+            }
+            cx.store.commit_locked(&locks, batch).await?;
+            tell_set(&cx, &args, new_keys);
+        } else {
+            cx.store.commit(batch).await?;
+            tell_set(&cx, &args, BTreeSet::new());
+        }
         let mut reply = cx.reply();
         reply.ok();
         Ok(reply)
@@ -224,10 +249,25 @@ pub fn msetnx(cx: Cx, args: Args) -> Pending {
         let mut batch = pairs(&cx, &args, "msetnx")?;
         batch.only_if_absent();
         let Outcome { applied, .. } = cx.store.commit(batch).await?;
+        if applied {
+            tell_set(&cx, &args, keys_of_pairs(&args).collect());
+        }
         let mut reply = cx.reply();
         reply.integer(i64::from(applied));
         Ok(reply)
     })
+}
+
+/// Tells of the keys of MSET and MSETNX in their order; each new one came to be once.
+fn tell_set(cx: &Cx, args: &Args, mut new_keys: BTreeSet<&[u8]>) {
+    for key in keys_of_pairs(args) {
+        let is_new = new_keys.remove(key);
+        cx.notify_write(EventClass::String, "set", key, is_new);
+    }
+}
+
+fn keys_of_pairs(args: &Args) -> impl Iterator<Item = &[u8]> {
+    args[1..].iter().step_by(2).map(|key| &key[..])
 }
 
 /// The batch of MSET and MSETNX; of a key that is named twice the last value stays.
