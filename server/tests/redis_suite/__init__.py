@@ -1,0 +1,1 @@
+"""Redis's own test suite, run against this server."""
