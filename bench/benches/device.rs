@@ -70,7 +70,7 @@ impl File {
     fn timed(&self, runtime: &LocalRuntime, batches: u64, depth: u64) -> (Duration, Duration) {
         let (started, before) = (Instant::now(), cpu_time::now());
         runtime.block_on(self.read(batches, depth));
-        (cpu_time::now() - before, started.elapsed())
+        (cpu_time::since(before), started.elapsed())
     }
 }
 

@@ -136,7 +136,7 @@ impl Table {
 fn timed(work: impl FnOnce()) -> Duration {
     let start = cpu_time::now();
     work();
-    cpu_time::now() - start
+    cpu_time::since(start)
 }
 
 fn hash(criterion: &mut Criterion<CpuTime>) {

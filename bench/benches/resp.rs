@@ -62,7 +62,7 @@ fn parse_all(bytes: &[u8], buffer_count: usize) -> Duration {
             black_box(&args);
         }
     }
-    cpu_time::now() - start
+    cpu_time::since(start)
 }
 
 fn parse(criterion: &mut Criterion<CpuTime>) {
@@ -112,14 +112,14 @@ fn reply(criterion: &mut Criterion<CpuTime>) {
     };
     bench("reply_ok", &mut ReplyBuf::ok);
     bench("reply_integer", &mut |reply| {
-        reply.integer(black_box(123_456))
+        reply.integer(black_box(123_456));
     });
     bench("reply_bulk", &mut cold);
     bench("reply_bulk_in_cache", &mut |reply| {
-        reply.bulk(black_box(&value))
+        reply.bulk(black_box(&value));
     });
     bench("reply_array_of_32", &mut |reply| {
-        reply.bulk_array(black_box(&items))
+        reply.bulk_array(black_box(&items));
     });
     group.finish();
 }

@@ -130,7 +130,7 @@ impl<'a> Bench<'a> {
                 yield_now().await;
             }
         });
-        cpu_time::now() - start
+        cpu_time::since(start)
     }
 
     /// Looks keys up, `depth` before the first is waited for, and returns what that cost.
@@ -152,7 +152,7 @@ impl<'a> Bench<'a> {
                 handle.end_of_turn();
             }
         });
-        cpu_time::now() - start
+        cpu_time::since(start)
     }
 
     /// Ends the upkeep: the thread's next store has it to itself.

@@ -48,6 +48,8 @@ enum Bench {
     Cleaner(layers::cleaner::Arguments),
     /// Hit ratios of the eviction policies beside exact LRU and LFU, on a simulated device.
     Eviction(layers::eviction::Arguments),
+    /// CPU time of a GET and a SET layer by layer, beside a server's.
+    Budget(layers::budget::Arguments),
     /// A load on a server that is running: rates, latencies, every value read checked.
     Load(load::LoadArguments),
     /// A page of tables and plots from files of results.
@@ -75,6 +77,7 @@ fn run(bench: Bench) -> io::Result<()> {
         Bench::IndexLookup(arguments) => layers::index::lookup(&arguments),
         Bench::Cleaner(arguments) => layers::cleaner::run(&arguments),
         Bench::Eviction(arguments) => layers::eviction::run(&arguments),
+        Bench::Budget(arguments) => layers::budget::run(&arguments).map_err(io::Error::other),
         Bench::Load(arguments) => {
             let cancel = Flag::on_signals().map_err(io::Error::other)?;
             load::run_by_hand(&arguments, cancel.as_atomic())

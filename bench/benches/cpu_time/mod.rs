@@ -1,13 +1,18 @@
 //! What the benchmarks measure: CPU time of this process, as the suites count a server's.
 //!
-//! Owns the measurement and its settings. On a machine that others use too, CPU time tells of the
+//! Owns the measurement, its settings, and the allocator, which is the server's too. On a machine that others use too, CPU time tells of the
 //! code and wall time of the neighbours. Must never count what a benchmark prepares.
 
 use std::time::Duration;
 
 use criterion::Criterion;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
+use mimalloc::MiMalloc;
 use nix::time::{ClockId, clock_gettime};
+
+/// The server's.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Before each benchmark, not counted: caches and branch predictors are as they stay.
 const WARM_UP: Duration = Duration::from_secs(1);
@@ -28,7 +33,7 @@ impl Measurement for CpuTime {
     }
 
     fn end(&self, started: Duration) -> Duration {
-        now() - started
+        since(started)
     }
 
     fn add(&self, one: &Duration, other: &Duration) -> Duration {
@@ -53,6 +58,11 @@ pub(crate) fn now() -> Duration {
     clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)
         .expect("every Linux counts a process's CPU time")
         .into()
+}
+
+/// CPU time of this process since it was `earlier`.
+pub(crate) fn since(earlier: Duration) -> Duration {
+    now().saturating_sub(earlier)
 }
 
 /// The settings of all benchmarks; the command line overrides them.
