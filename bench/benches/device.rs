@@ -1,7 +1,7 @@
 //! The device: reads of 4 KiB past the page cache, through a worker's ring, from a file.
 //!
-//! Owns the file. CPU time is what a server spends on a read; `device_latency` is how long the
-//! drive, with whatever lies between, lets it wait.
+//! Owns the file. CPU time is what a server spends on a read; `device_wall` is the time from read
+//! to read: with one in flight, how long the drive and whatever lies between let it wait.
 
 mod batches;
 mod cpu_time;
@@ -83,7 +83,7 @@ fn main() {
             "device",
             (|times| times.0) as fn((Duration, Duration)) -> Duration,
         ),
-        ("device_latency", |times| times.1),
+        ("device_wall", |times| times.1),
     ] {
         let mut group = criterion.benchmark_group(name);
         for depth in DEPTHS {
