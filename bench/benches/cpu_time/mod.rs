@@ -1,7 +1,8 @@
 //! What the benchmarks measure: CPU time of this process, as the suites count a server's.
 //!
-//! Owns the measurement, its settings, and the allocator, which is the server's too. On a machine that others use too, CPU time tells of the
-//! code and wall time of the neighbours. Must never count what a benchmark prepares.
+//! Owns the measurement, its settings, and the allocator, which is the server's too. On a machine
+//! that others use as well, CPU time tells of the code and wall time of the neighbours. Must never
+//! count what a benchmark prepares.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Where the files of devices lie.
 //!
-//! Owns the choice: the disk that holds the build, since a folder for temporary files may be memory.
+//! Owns the choice: the disk that holds the build. A folder for temporary files may be memory.
 
 use std::path::Path;
 
