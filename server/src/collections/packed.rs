@@ -1,7 +1,8 @@
 //! Packed sequences: byte strings one after another in one buffer, each behind its length.
 //!
 //! ```text
-//! item   := length (varint: seven bits a byte, the lowest first, a set high bit says "more"), bytes
+//! item   := length, bytes
+//! length := varint: seven bits a byte, the lowest first, a set high bit says that more follow
 //! packed := item*
 //! ```
 //!

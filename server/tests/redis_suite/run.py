@@ -74,7 +74,7 @@ def start(options, directory):
     if options.redis:
         server = Stock(options.redis, directory, port)
     else:
-        words = ("--device-size", "1gb", "--enable-debug-command", "yes")
+        words = ("--devices", "store.cellar 1gb")
         server = process.Server(options.server, directory, words, port)
     server.start()
     server.wait_ready()

@@ -1,8 +1,8 @@
 //! A worker's handle on the store: everything that the server calls.
 //!
 //! `read` and `write` are the operations on keys, `collections` those on pages of values that are
-//! no strings, `keyspace` those on many keys or on databases,
-//! `transaction` several of them as one, `durability` what concerns the log. A handle stays on its worker's thread; clones are cheap.
+//! no strings, `keyspace` those on many keys or on databases, `transaction` several of them as one,
+//! `durability` what concerns the log. A handle stays on its worker's thread; clones are cheap.
 
 mod collections;
 mod durability;
