@@ -115,6 +115,12 @@ impl Databases {
         std::array::from_fn(|n| DbRef::unpack(self.slots[n].load(Ordering::Acquire)))
     }
 
+    /// The number that the database has now, if the map names it.
+    pub(crate) fn number_of(&self, database: DbRef) -> Option<Db> {
+        let place = self.resolve_all().iter().position(|db| *db == database)?;
+        u8::try_from(place).ok().map(Db)
+    }
+
     fn alive_id(&self, handle: u8) -> Option<DatabaseId> {
         let raw = self.alive[usize::from(handle)].load(Ordering::SeqCst);
         u32::try_from(raw).ok().map(DatabaseId::new)

@@ -116,6 +116,7 @@ pub(crate) async fn give_up(
         if cut.stays(candidate) {
             continue;
         }
+        store.departures().wait_for_room().await;
         match worker.evict(candidate.identity, &candidate.entry, Shortage::Space) {
             Ok(went) => gone[candidate.position] = went,
             Err(refused) => {

@@ -70,6 +70,7 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
             }
             continue;
         };
+        store.departures().wait_for_room().await;
         let slice = hand.slice(worker, shortage);
         eviction.relief.notify_waiters();
         let round_was_barren = hand.cursor == 0 && !std::mem::take(&mut hand.was_fruitful);

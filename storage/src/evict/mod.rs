@@ -38,6 +38,7 @@ pub(crate) use sketch::Sketch;
 pub(crate) use victims::wants_oldest;
 pub(crate) use wait::Patience;
 
+use crate::departure::{Departure, Farewell};
 use crate::place;
 use crate::stats::Counter;
 use crate::store::Store;
@@ -164,9 +165,14 @@ impl Worker {
         let Some(database) = store.databases().by_handle(seen.database) else {
             return Ok(false);
         };
+        let farewell = self.say_farewell(Departure::Evicted, identity, place::of(seen));
+        if matches!(farewell, Farewell::Busy) {
+            return Ok(false);
+        }
         match self.try_remove_at(identity, database, place::of(seen), None) {
             Ok(outcome) if outcome.written > 0 => {
                 store.counters().evicted(shortage).add(1);
+                self.tell_gone(Departure::Evicted, database, farewell);
                 Ok(true)
             }
             Ok(_) | Err(Refused::Locked | Refused::Unsure { .. }) => Ok(false),

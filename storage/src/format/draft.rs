@@ -118,6 +118,11 @@ impl<'a> RecordDraft<'a> {
         record_bytes(self.key.len(), self.value.len(), self.expiry_ms.is_some()) as u32
     }
 
+    /// Its key.
+    pub fn key(&self) -> &'a [u8] {
+        self.key
+    }
+
     /// What it is.
     pub fn kind(&self) -> Kind {
         self.kind

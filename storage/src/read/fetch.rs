@@ -35,8 +35,18 @@ pub(crate) struct Shared {
 }
 
 enum State {
-    Waiting(SmallVec<[Waker; 1]>),
-    Done(Result<StoredRecord, StoreError>),
+    Waiting(SmallVec<[Waiter; 1]>),
+    Done(Outcome),
+}
+
+type Outcome = Result<StoredRecord, StoreError>;
+
+/// Who is told that a read ended.
+enum Waiter {
+    /// A task that looks again.
+    Task(Waker),
+    /// Somebody who is called, and for whom no task waits.
+    Call(Box<dyn FnOnce(&Outcome)>),
 }
 
 /// Where a record's bytes come from.
@@ -95,6 +105,14 @@ impl Fetch {
             shared,
         }
     }
+
+    /// Calls `call` when the read has ended, whoever waits for it.
+    pub(crate) fn on_done(self, call: impl FnOnce(&Outcome) + 'static) {
+        match &mut *self.shared.state.borrow_mut() {
+            State::Done(outcome) => call(outcome),
+            State::Waiting(waiters) => waiters.push(Waiter::Call(Box::new(call))),
+        }
+    }
 }
 
 fn submit(worker: &Rc<Worker>, shared: &Rc<Shared>, at: Location, located: Located) {
@@ -147,8 +165,15 @@ fn finish(shared: &Shared, target: Target, result: Result<IoBuffer, DeviceError>
     // The pin goes after the cache was fed: its key names the segment's life.
     drop(target.pin);
     let before = shared.state.replace(State::Done(outcome));
-    if let State::Waiting(wakers) = before {
-        wakers.into_iter().for_each(Waker::wake);
+    let State::Waiting(waiters) = before else {
+        return;
+    };
+    for waiter in waiters {
+        match (waiter, &*shared.state.borrow()) {
+            (Waiter::Task(waker), _) => waker.wake(),
+            (Waiter::Call(call), State::Done(outcome)) => call(outcome),
+            (Waiter::Call(_), State::Waiting(_)) => unreachable!("it has just ended"),
+        }
     }
 }
 
@@ -180,9 +205,13 @@ impl Future for Fetch {
     fn poll(self: FuturePin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut *self.shared.state.borrow_mut() {
             State::Done(outcome) => Poll::Ready(outcome.clone()),
-            State::Waiting(wakers) => {
-                if !wakers.iter().any(|waker| waker.will_wake(context.waker())) {
-                    wakers.push(context.waker().clone());
+            State::Waiting(waiters) => {
+                let is_this = |waiter: &Waiter| match waiter {
+                    Waiter::Task(waker) => waker.will_wake(context.waker()),
+                    Waiter::Call(_) => false,
+                };
+                if !waiters.iter().any(is_this) {
+                    waiters.push(Waiter::Task(context.waker().clone()));
                 }
                 Poll::Pending
             }

@@ -23,6 +23,7 @@ use crate::clock::Clock;
 use crate::cold::ColdLog;
 use crate::damage::{Damage, DamageLog};
 use crate::database::Databases;
+use crate::departure::Departures;
 use crate::device::Device;
 use crate::error::StoreError;
 use crate::evict::Eviction;
@@ -79,6 +80,7 @@ pub struct Store {
     pins: Arc<Pins>,
     locks: Arc<LockTable>,
     watches: Arc<Watches>,
+    departures: Departures,
     cache: ValueCache,
     eviction: Eviction,
     appendfsync: AtomicU8,
@@ -107,6 +109,7 @@ impl Store {
             pins: Arc::new(Pins::new(parts.options.worker_count, segment_count)),
             locks: Arc::new(LockTable::new()),
             watches: Arc::new(Watches::new()),
+            departures: Departures::default(),
             cache: ValueCache::new(parts.options.value_cache_bytes),
             eviction: Eviction::new(),
             appendfsync: AtomicU8::new(parts.options.appendfsync as u8),
@@ -184,6 +187,10 @@ impl Store {
 
     pub(crate) fn watches(&self) -> &Arc<Watches> {
         &self.watches
+    }
+
+    pub(crate) fn departures(&self) -> &Departures {
+        &self.departures
     }
 
     pub(crate) fn locks(&self) -> &Arc<LockTable> {

@@ -36,6 +36,7 @@ pub(crate) async fn run(worker: &Rc<Worker>) {
 
 async fn step(worker: &Rc<Worker>, cursor: &mut u64) {
     for slice in 0..SLICES_MAX {
+        worker.store().departures().wait_for_room().await;
         let found = sweep(worker, cursor);
         let is_busy = found * BUCKETS_PER_FIND >= BUCKETS_PER_SLICE;
         if (!is_busy && slice >= SLICES_MIN) || worker.store().is_closing() {

@@ -11,6 +11,7 @@ use cellar_index::{BucketLocks, Entry, Identity, VALUE_TYPE_PAGE};
 use smallvec::SmallVec;
 
 use crate::database::{DbRef, PAGE_HANDLE};
+use crate::departure::Departure;
 use crate::error::StoreError;
 use crate::expiry::{Deadline, Moment, deadline, entry_seconds};
 use crate::format::{
@@ -141,6 +142,8 @@ struct Appended {
     removed: u64,
     /// Records to which nothing leads any more.
     replaced: SmallVec<[Replaced; 1]>,
+    /// Numbers of writes whose keys had expired before.
+    overdue: SmallVec<[usize; 1]>,
 }
 
 /// Why a commit did not happen.
@@ -202,9 +205,21 @@ impl Worker {
         locks
             .ensure_room(&new)
             .map_err(|_| self.shortage(StoreError::OutOfMemory))?;
-        let Appended { removed, replaced } = self.append(&chosen, &mut locks, &now)?;
+        let Appended {
+            removed,
+            replaced,
+            overdue,
+        } = self.append(&chosen, &mut locks, &now)?;
         drop(locks);
         self.feed_cache(&chosen, &replaced);
+        for number in overdue {
+            let write = chosen[number];
+            if let Some(database) = write.database {
+                let key = write.draft.key();
+                self.store()
+                    .tell_departed(Departure::Expired, database, key);
+            }
+        }
         self.submit_full_units();
         Ok(Outcome {
             applied: true,
@@ -307,6 +322,10 @@ impl Worker {
             let before = self.put_entry(write, location, &kept, locks);
             let was_there = before.is_some_and(|entry| deadline(&entry, now) != Deadline::Passed);
             appended.removed += u64::from(write.removes() && was_there);
+            // the name of what is removed is not here: whoever removes what has expired tells it
+            if before.is_some() && !was_there && !write.removes() {
+                appended.overdue.push(number);
+            }
             appended.replaced.extend(before.map(|before| Replaced {
                 write: number,
                 old: store.cache_key(place::of(&before)),

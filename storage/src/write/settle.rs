@@ -7,6 +7,7 @@ use cellar_index::Identity;
 use smallvec::SmallVec;
 
 use crate::database::DbRef;
+use crate::departure::{Departure, Farewell};
 use crate::error::StoreError;
 use crate::evict::Patience;
 use crate::format::{Kind, RecordDraft};
@@ -82,30 +83,36 @@ impl Worker {
         }
         if record.is_expired(&self.store().moment()) {
             let held = held.or(progress.locks.as_ref());
-            return self
-                .wait_removed((identity, at), entry.database, held)
-                .await;
+            let place = (identity, at);
+            if self.wait_removed(place, entry.database, held).await?
+                && let Some(database) = self.store().databases().by_handle(entry.database)
+            {
+                self.store()
+                    .tell_departed(Departure::Expired, database, record.key());
+            }
+            return Ok(());
         }
         progress.unexpired.push(at);
         Ok(())
     }
 
-    /// Writes the tombstone of a record that is still at its place, when there is room for it.
+    /// Writes the tombstone of a record that is still at its place, when there is room for it: true
+    /// if that was done.
     pub(crate) async fn wait_removed(
         self: &Rc<Self>,
         (identity, at): (Identity, Location),
         handle: u8,
         held: Option<&StripeLocks>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<bool, StoreError> {
         let Some(database) = self.store().databases().by_handle(handle) else {
             tokio::task::yield_now().await;
-            return Ok(());
+            return Ok(false);
         };
         loop {
             let mut room = pin!(self.log().room().notified());
             room.as_mut().enable();
             match self.try_remove_at(identity, database, at, held) {
-                Ok(_) => return Ok(()),
+                Ok(outcome) => return Ok(outcome.written > 0),
                 Err(Refused::NoRoom) => {
                     self.store().want_room();
                     self.store().check_room_comes()?;
@@ -114,7 +121,7 @@ impl Worker {
                 // Whoever holds the lock sees the deadline itself.
                 Err(Refused::Locked | Refused::Unsure { .. }) => {
                     tokio::task::yield_now().await;
-                    return Ok(());
+                    return Ok(false);
                 }
                 Err(Refused::Failed(error) | Refused::Short(error)) => return Err(error),
             }
@@ -152,10 +159,15 @@ impl Worker {
         database: DbRef,
         at: Location,
     ) -> bool {
+        let farewell = self.say_farewell(Departure::Expired, identity, at);
+        if matches!(farewell, Farewell::Busy) {
+            return false;
+        }
         let attempt = self.try_remove_at(identity, database, at, None);
         let removed = attempt.is_ok_and(|outcome| outcome.written > 0);
         if removed {
             self.store().counters().expired_keys.add(1);
+            self.tell_gone(Departure::Expired, database, farewell);
         }
         removed
     }

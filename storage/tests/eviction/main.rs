@@ -6,6 +6,7 @@
 
 mod client;
 mod crashes;
+mod names;
 mod world;
 
 use std::sync::Arc;
