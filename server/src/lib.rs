@@ -45,5 +45,6 @@ pub mod slowlog;
 pub mod start;
 pub mod stats;
 pub mod store_slot;
+pub mod tracking;
 pub mod version;
 pub mod worker;

@@ -11,9 +11,11 @@ use cellar_storage::{Clock, EvictionPolicy, Store, StoreOptions};
 use tokio::sync::mpsc;
 
 use crate::client::Client;
+use crate::commands::tracking;
 use crate::config::{AppendFsync, Config, MemoryPolicy};
 use crate::connection::{Connection, Socket};
 use crate::control::{Accepted, Mail};
+use crate::events::Departures;
 use crate::shared::Shared;
 use crate::start::StartError;
 use crate::worker::Worker;
@@ -70,6 +72,9 @@ impl Seat {
         let worker = Rc::new(Worker::new(self.index, Arc::clone(&self.shared)));
         let (shared, index) = (Arc::clone(&self.shared), self.index);
         tokio::task::spawn_local(async move { shared.postbox(index).serve().await });
+        if self.index == 0 {
+            tokio::task::spawn_local(tracking::serve(Arc::clone(&self.shared), self.index));
+        }
         while let Some(mail) = self.mailbox.recv().await {
             match mail {
                 Mail::Attach => self.attach(&worker),
@@ -126,6 +131,7 @@ async fn open_for_all(shared: Arc<Shared>, opening: Opening, report: Sender<Repo
     } = opening;
     match open_store(&shared, &config, clock, seed).await {
         Ok(store) => {
+            store.listen_to_departures(Arc::new(Departures::new(&shared)));
             shared.set_store(store);
             for worker in workers {
                 if worker.send(Mail::Attach).await.is_err() {

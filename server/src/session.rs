@@ -13,6 +13,7 @@ use crate::client::{Client, ClientFlag};
 use crate::pubsub::Subscriptions;
 use crate::resp::Protocol;
 use crate::stats::{Metric, WorkerStats};
+use crate::tracking::Tracker;
 
 /// What CLIENT REPLY asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,6 +42,9 @@ pub struct Session {
     /// The number of the command that last said that its lookups are done.
     linearized: Cell<u64>,
     subscriptions: RefCell<Subscriptions>,
+    tracker: RefCell<Option<Arc<Tracker>>>,
+    /// Whether CLIENT CACHING chose the command behind it.
+    is_caching: Cell<bool>,
     /// Whether the present command put something into the client's own inbox.
     has_pushed: Cell<bool>,
 }
@@ -58,6 +62,8 @@ impl Session {
             closing: Cell::new(false),
             linearized: Cell::new(0),
             subscriptions: RefCell::default(),
+            tracker: RefCell::default(),
+            is_caching: Cell::new(false),
             has_pushed: Cell::new(false),
         }
     }
@@ -137,6 +143,32 @@ impl Session {
     /// What the client is subscribed to.
     pub fn subscriptions(&self) -> &RefCell<Subscriptions> {
         &self.subscriptions
+    }
+
+    /// How the client tracks what it has read, if it does.
+    pub fn tracker(&self) -> Option<Arc<Tracker>> {
+        self.tracker.borrow().clone()
+    }
+
+    /// Whether it tracks.
+    pub fn is_tracking(&self) -> bool {
+        self.tracker.borrow().is_some()
+    }
+
+    /// Begins, changes or ends that.
+    pub fn set_tracker(&self, tracker: Option<Arc<Tracker>>) {
+        self.tracker.replace(tracker);
+        self.is_caching.set(false);
+    }
+
+    /// Whether CLIENT CACHING chose the next command.
+    pub fn is_caching(&self) -> bool {
+        self.is_caching.get()
+    }
+
+    /// Chooses the next command, or none; returns whether it was chosen.
+    pub fn set_caching(&self, is_caching: bool) -> bool {
+        self.is_caching.replace(is_caching)
     }
 
     /// Whether only the commands for subscribers may run: in RESP2 a message looks like a reply.

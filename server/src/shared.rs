@@ -23,6 +23,7 @@ use crate::rates::Rates;
 use crate::shutdown::Shutdown;
 use crate::slowlog::Slowlog;
 use crate::stats::{Metric, Totals, WorkerStats};
+use crate::tracking::Tracking;
 
 /// What all workers share.
 pub struct Shared {
@@ -36,6 +37,8 @@ pub struct Shared {
     pub clients: Registry,
     /// Who listens to which channels.
     pub channels: Channels,
+    /// Client-side caching.
+    pub tracking: Tracking,
     /// CLIENT PAUSE.
     pub pause: Pause,
     /// MONITOR.
@@ -72,6 +75,7 @@ impl Shared {
             clock,
             clients: Registry::default(),
             channels: Channels::default(),
+            tracking: Tracking::default(),
             pause: Pause::default(),
             monitors: Monitors::default(),
             shutdown: Shutdown::default(),
@@ -113,7 +117,8 @@ impl Shared {
     /// Hands out messages from this worker's thread, or from one that is no worker's.
     pub fn delivery(&self, worker: Option<usize>) -> Delivery<'_> {
         let limit = self.config.fast.inbox_limit();
-        Delivery::new(&self.postboxes, worker, (limit, self.clock.monotonic_us()))
+        let now_us = self.clock.monotonic_us();
+        Delivery::new((&self.postboxes, &self.clients), worker, (limit, now_us))
     }
 
     /// A worker's counters.

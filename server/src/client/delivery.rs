@@ -10,7 +10,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::{Client, Event};
+use super::{Client, Event, Registry};
 use crate::config::OutputLimit;
 
 /// Clients of one worker whose inboxes were filled by others.
@@ -48,6 +48,7 @@ impl Postbox {
 /// dropped.
 pub struct Delivery<'a> {
     postboxes: &'a [Postbox],
+    registry: &'a Registry,
     /// The worker of this thread, where it is one.
     worker: Option<usize>,
     limit: OutputLimit,
@@ -58,17 +59,23 @@ pub struct Delivery<'a> {
 impl<'a> Delivery<'a> {
     /// Nothing handed out yet; `limit` bounds what may wait in an inbox.
     pub fn new(
-        postboxes: &'a [Postbox],
+        (postboxes, registry): (&'a [Postbox], &'a Registry),
         worker: Option<usize>,
         (limit, now_us): (OutputLimit, u64),
     ) -> Self {
         Self {
             postboxes,
+            registry,
             worker,
             limit,
             now_us,
             others: Vec::new(),
         }
+    }
+
+    /// The client with this id.
+    pub fn client(&self, id: u64) -> Option<Arc<Client>> {
+        self.registry.get(id)
     }
 
     /// Puts an encoded message into a client's inbox. Above its bound the client is closed.
@@ -121,9 +128,10 @@ mod tests {
     #[test]
     fn another_worker_is_told_once_of_each_client() {
         let postboxes = [Postbox::default(), Postbox::default()];
+        let registry = Registry::default();
         let (near, far) = (client(1, 0), client(2, 1));
         for _ in 0..3 {
-            let mut delivery = Delivery::new(&postboxes, Some(0), (NO_LIMIT, 0));
+            let mut delivery = Delivery::new((&postboxes, &registry), Some(0), (NO_LIMIT, 0));
             delivery.send(&near, Bytes::from_static(b"m"));
             delivery.send(&far, Bytes::from_static(b"m"));
         }
@@ -135,14 +143,14 @@ mod tests {
 
     #[test]
     fn a_client_that_takes_nothing_is_closed_at_its_bound() {
-        let client = client(1, 0);
+        let (client, registry) = (client(1, 0), Registry::default());
         let limit = OutputLimit {
             hard_bytes: 10_000,
             soft_bytes: 1_000,
             soft_seconds: 1,
         };
         let send = |bytes: usize, now_us| {
-            let mut delivery = Delivery::new(&[], Some(0), (limit, now_us));
+            let mut delivery = Delivery::new((&[], &registry), Some(0), (limit, now_us));
             delivery.send(&client, Bytes::from(vec![b'm'; bytes]));
             client.signal().has(Event::Kill)
         };

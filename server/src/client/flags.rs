@@ -16,6 +16,12 @@ pub enum ClientFlag {
     Blocked,
     /// It waits in a blocking command, which CLIENT UNBLOCK can end.
     Unblockable,
+    /// CLIENT TRACKING is on.
+    Tracking,
+    /// The client that is told of changes in its place is gone.
+    BrokenRedirect,
+    /// It is told of all changes of keys, by prefix.
+    Broadcast,
     /// It closes once its replies are written.
     CloseAfterReply,
     /// It closes as soon as possible.
@@ -32,11 +38,14 @@ pub enum ClientFlag {
 
 impl ClientFlag {
     /// All of them, in the order in which CLIENT LIST prints them.
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 13] = [
         Self::Monitor,
         Self::Pubsub,
         Self::Blocked,
         Self::Unblockable,
+        Self::Tracking,
+        Self::BrokenRedirect,
+        Self::Broadcast,
         Self::CloseAfterReply,
         Self::CloseAsap,
         Self::UnixSocket,
@@ -52,6 +61,9 @@ impl ClientFlag {
             Self::Pubsub => Some('P'),
             Self::Blocked => Some('b'),
             Self::Unblockable | Self::OverOutputLimit => None,
+            Self::Tracking => Some('t'),
+            Self::BrokenRedirect => Some('R'),
+            Self::Broadcast => Some('B'),
             Self::CloseAfterReply => Some('c'),
             Self::CloseAsap => Some('A'),
             Self::UnixSocket => Some('U'),

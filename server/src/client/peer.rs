@@ -3,7 +3,7 @@
 //! Owns its identity, its labels and its gauges. The gauges are written by its own worker only.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
 use cellar_storage::Db;
@@ -59,6 +59,8 @@ pub struct Client {
     inbox: Mutex<Inbox>,
     subscription_counts: [AtomicU32; 3],
     subscription_bytes: AtomicU64,
+    /// The client that is told of changes in its place, 0 for none, -1 while it does not track.
+    redirect: AtomicI64,
     db: AtomicU8,
     protocol: AtomicU8,
     last_command: AtomicU16,
@@ -104,6 +106,7 @@ impl Client {
             inbox: Mutex::default(),
             subscription_counts: Default::default(),
             subscription_bytes: AtomicU64::new(0),
+            redirect: AtomicI64::new(-1),
             db: AtomicU8::new(0),
             protocol: AtomicU8::new(Protocol::Resp2.version()),
             last_command: AtomicU16::new(NO_COMMAND),
@@ -300,6 +303,12 @@ impl Client {
         self.reply_bytes.load(Relaxed) + self.inbox.lock().byte_count() as u64
     }
 
+    /// Notes who is told of changes in its place: 0 for nobody, nothing where it does not track.
+    pub fn note_redirect(&self, id: Option<u64>) {
+        let id = id.map_or(-1, u64::cast_signed);
+        self.redirect.store(id, Relaxed);
+    }
+
     fn subscription_count(&self, kind: Kind) -> String {
         let count = &self.subscription_counts[kind as usize];
         count.load(Relaxed).to_string()
@@ -350,7 +359,7 @@ impl Client {
                 command.map_or("NULL", |entry| &entry.full_name).to_owned(),
             ),
             ("user", "default".into()),
-            ("redir", "-1".into()),
+            ("redir", self.redirect.load(Relaxed).to_string()),
             ("resp", self.protocol.load(Relaxed).to_string()),
             ("lib-name", text(&labels.lib_name)),
             ("lib-ver", text(&labels.lib_version)),

@@ -80,9 +80,14 @@ impl Cx {
     }
 
     /// Tells those who asked for keyspace events of one. To be called after the change, with
-    /// Redis's name of the event; costs one load where nobody asked.
+    /// Redis's name of the event; costs two loads where nobody asked.
     pub fn notify(&self, class: EventClass, event: &'static str, db: Db, key: &[u8]) {
         let classes = self.shared.config.fast.event_classes();
+        if self.shared.tracking.is_broadcasting() && class.is_change() {
+            self.shared
+                .tracking
+                .note_change(key, Some(self.session.id()));
+        }
         if classes.has(class) {
             events::announce(
                 &self.shared.channels,
@@ -104,6 +109,7 @@ impl Cx {
     /// Whether anybody asked for events of this class: a command may have to find out more then.
     pub fn tells(&self, class: EventClass) -> bool {
         self.shared.config.fast.event_classes().has(class)
+            || (class.is_change() && self.shared.tracking.is_broadcasting())
     }
 
     /// Notes that a command read a key that was there or was not.

@@ -168,22 +168,3 @@ pub fn unblock(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), Command
     reply.integer(i64::from(is_unblocked));
     Ok(())
 }
-
-/// `CLIENT GETREDIR`: tracking is never on.
-pub fn getredir(_: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
-    reply.integer(-1);
-    Ok(())
-}
-
-/// `CLIENT TRACKINGINFO`: tracking is never on.
-pub fn trackinginfo(_: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
-    reply.map(3);
-    reply.bulk(b"flags");
-    reply.set(1);
-    reply.bulk(b"off");
-    reply.bulk(b"redirect");
-    reply.integer(-1);
-    reply.bulk(b"prefixes");
-    reply.array(0);
-    Ok(())
-}

@@ -58,7 +58,10 @@ fn describe(entry: &CommandEntry, reply: &mut ReplyBuf) {
     reply.array(10);
     reply.bulk(entry.full_name.as_bytes());
     reply.integer(i64::from(spec.arity));
-    reply.simple_set(&spec.flags.iter().map(Flag::name).collect::<Vec<_>>());
+    // Redis keeps this one to itself
+    let shown = |flag: &Flag| *flag != Flag::MayReplicate;
+    let names = spec.flags.iter().filter(shown).map(Flag::name);
+    reply.simple_set(&names.collect::<Vec<_>>());
     let (first, last, step) = spec.key_range();
     for number in [first, last, step] {
         reply.integer(number as i64);

@@ -4,7 +4,7 @@
 
 use cellar_storage::Db;
 
-use super::pubsub;
+use super::{pubsub, tracking};
 use crate::client::ClientFlag;
 use crate::command::{CommandError, Cx};
 use crate::number::parse_i64;
@@ -66,6 +66,7 @@ pub fn reset(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError
     let client = session.client();
     cx.shared.monitors.remove(client.id());
     pubsub::leave(cx);
+    tracking::end(cx);
     for flag in [
         ClientFlag::Monitor,
         ClientFlag::NoEvict,

@@ -52,6 +52,10 @@ fn tells_names(cx: &Cx) -> bool {
 /// Removes keys and tells which of them were there.
 async fn remove_by_name(cx: &Cx, args: &Args) -> Result<u64, CommandError> {
     let keys: Vec<(Db, &[u8])> = args[1..].iter().map(|key| (cx.db(), &key[..])).collect();
+    for (db, key) in &keys {
+        // what has expired goes, and is told of, while no lock is in its way
+        cx.store.peek(*db, key).await?;
+    }
     let locks = cx.store.lock(&keys).await;
     let mut present = BTreeSet::new();
     for (_, key) in &keys {

@@ -42,4 +42,5 @@ mod string_options;
 mod string_value;
 pub mod strings;
 mod subsequence;
+pub mod tracking;
 pub mod wait;

@@ -5,6 +5,7 @@
 use cellar_storage::Db;
 
 use super::connection::database;
+use super::tracking;
 use crate::command::{CommandError, Cx, Pending};
 use crate::number::parse_i64;
 use crate::resp::{Args, ReplyBuf};
@@ -22,6 +23,7 @@ pub fn flushdb(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         check_flush_option(&args)?;
         cx.store.flush_db(cx.db()).await?;
+        tracking::tell_flushed(&cx);
         Ok(ok(&cx))
     })
 }
@@ -31,6 +33,7 @@ pub fn flushall(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         check_flush_option(&args)?;
         cx.store.flush_all().await?;
+        tracking::tell_flushed(&cx);
         Ok(ok(&cx))
     })
 }

@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed,
+};
 
 use parking_lot::Mutex;
 
@@ -45,6 +47,7 @@ pub struct FastConfig {
     slow_us: AtomicI64,
     latency_ms: AtomicI64,
     event_classes: AtomicU32,
+    tracked_keys_max: AtomicUsize,
 }
 
 impl LiveConfig {
@@ -119,6 +122,8 @@ impl FastConfig {
             .store(monitoring.latency_monitor_threshold.get(), Relaxed);
         self.event_classes
             .store(events.notify_keyspace_events.bits(), Relaxed);
+        let keys_max = events.tracking_table_max_keys.get().unsigned_abs();
+        self.tracked_keys_max.store(keys_max as usize, Relaxed);
     }
 
     /// Whether clients must show a password.
@@ -157,6 +162,11 @@ impl FastConfig {
             soft_bytes: self.inbox_soft_bytes.load(Relaxed),
             soft_seconds: self.inbox_soft_seconds.load(Relaxed),
         }
+    }
+
+    /// Keys that are remembered for tracking clients at most, 0 for no bound.
+    pub fn tracked_keys_max(&self) -> usize {
+        self.tracked_keys_max.load(Relaxed)
     }
 
     /// Which keyspace events are told.

@@ -174,7 +174,6 @@ pub const PARAMETERS: &[Parameter] = &[
     switch("stop-writes-on-bgsave-error", "yes"),
     size("stream-node-max-bytes", "4096"),
     integer("stream-node-max-entries", "100"),
-    integer("tracking-table-max-keys", "1000000"),
     renamed(
         integer("zset-max-listpack-entries", "128"),
         "zset-max-ziplist-entries",

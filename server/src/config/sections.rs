@@ -180,6 +180,10 @@ sections! {
         /// sets, "h" hashes, "z" sorted sets, "t" streams, "x" expired, "e" evicted, "A" all of
         /// these; "n" new keys, "m" reads of absent keys. Empty for none.
         notify_keyspace_events: EventClasses = EventClasses::NONE, "notify-keyspace-events", Live;
+        /// Keys that are remembered at most for clients that cache what they have read; 0 for no
+        /// bound. Beyond it clients are told to forget some.
+        tracking_table_max_keys: Integer<0, { i64::MAX }> = Integer::new(1_000_000),
+            "tracking-table-max-keys", Live;
     }
 
     /// What the server tells about itself.

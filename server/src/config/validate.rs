@@ -46,6 +46,7 @@ pub(super) fn validate(config: &Config) -> Result<(), Invalid> {
     } = workers;
     let Events {
         notify_keyspace_events: _,
+        tracking_table_max_keys: _,
     } = events;
     let Log {
         loglevel: _,

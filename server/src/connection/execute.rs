@@ -12,8 +12,10 @@ use super::{Closed, Connection};
 use crate::command::{
     Attempt, CommandEntry, CommandError, Flag, Handler, Pending, admit, required_lsn, resolve,
 };
+use crate::commands::tracking;
 use crate::resp::{Args, ReplyBuf, ReplyMark};
 use crate::session::ReplyMode;
+use crate::tracking::actor;
 
 /// A command that waits, with what its account needs.
 pub(super) struct Running {
@@ -23,13 +25,15 @@ pub(super) struct Running {
     pub(super) account: Account,
     /// Its arguments.
     pub(super) args: Args,
+    /// Whose doing its changes are.
+    actor: Option<u64>,
 }
 
 impl Running {
     /// Drives it; a large value in its reply lets go of its key's lock before it counts as ended.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Outcome> {
         loop {
-            match self.future.as_mut().poll(context) {
+            match actor::during(self.actor, || self.future.as_mut().poll(context)) {
                 Poll::Ready(Ok(mut reply)) if !reply.is_pinned() => {
                     self.future = Box::pin(async move {
                         reply.pin_values().await?;
@@ -122,18 +126,22 @@ impl Connection {
     fn run_now(&mut self, entry: &'static CommandEntry) -> Option<Step> {
         self.cx.next_command();
         self.client.note_command(entry, self.now_us);
+        let actor = self.actor(entry);
+        if self.cx.session.is_tracking() {
+            tracking::remember(&self.cx, entry, &self.args);
+        }
         let session = &self.cx.session;
         let was_answered = matches!(session.reply_mode(), ReplyMode::On | ReplyMode::SkipNext);
         let batch = self.replies.tail_batch();
         let reply = &mut batch.reply;
         reply.set_protocol(session.protocol());
         let mark = reply.mark();
-        let outcome = match entry.spec.handler {
+        let outcome = actor::during(actor, || match entry.spec.handler {
             Handler::Now(run) => run(&self.cx, &self.args, reply).map(|()| Attempt::Done),
             Handler::Try(run, _) => run(&self.cx, &self.args, reply),
             Handler::Wait(_) => Ok(Attempt::Wait),
             Handler::Subcommands => unreachable!("resolve leads to a subcommand"),
-        };
+        });
         let error = match outcome {
             Ok(Attempt::Done) => None,
             Ok(Attempt::Later(future)) => {
@@ -143,11 +151,12 @@ impl Connection {
                     future,
                     account,
                     args,
+                    actor,
                 }));
             }
             Ok(Attempt::Wait) => {
                 let account = self.open_account(entry, was_answered);
-                return Some(Step::Drive(self.start(account)));
+                return Some(Step::Drive(self.start(account, actor)));
             }
             Err(error) => {
                 let text = error.to_string();
@@ -171,7 +180,7 @@ impl Connection {
     }
 
     /// Starts the waiting form of the request in `args`.
-    fn start(&mut self, account: Account) -> Running {
+    fn start(&mut self, account: Account, actor: Option<u64>) -> Running {
         let run = match account.entry.spec.handler {
             Handler::Try(_, run) | Handler::Wait(run) => run,
             Handler::Now(_) | Handler::Subcommands => unreachable!("these never wait"),
@@ -182,7 +191,15 @@ impl Connection {
             future,
             account,
             args,
+            actor,
         }
+    }
+
+    /// Who is told to be the one who changes keys, if anybody asks: no one where the command only
+    /// reads.
+    fn actor(&self, entry: &CommandEntry) -> Option<u64> {
+        let is_asked = self.cx.shared.tracking.is_any();
+        (is_asked && entry.spec.flags.has(Flag::Write)).then(|| self.client.id())
     }
 
     /// Answers a request that is not run.

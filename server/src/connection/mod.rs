@@ -28,7 +28,7 @@ use cellar_storage::clock::Sleep;
 
 use crate::client::{BufferSizes, Client, ClientFlag, Event};
 use crate::command::Cx;
-use crate::commands::pubsub;
+use crate::commands::{pubsub, tracking};
 use crate::resp::{Args, KeysAhead, Parsed, RequestLimits, RequestParser};
 use crate::session::Session;
 use crate::stats::Metric;
@@ -293,6 +293,9 @@ impl Connection {
     /// Sends the messages behind the reply that the present command owes its client: those that it
     /// caused itself, and confirmations, which are its replies.
     fn follow_up(&mut self) {
+        if self.cx.shared.tracking.has_changes() {
+            tracking::tell_changes(&self.cx);
+        }
         if self.cx.session.take_has_pushed() {
             self.take_inbox(usize::MAX);
         } else if self.outgoing.is_empty() && self.client.signal().has(Event::Inbox) {
@@ -380,6 +383,7 @@ impl Connection {
             }
         }
         pubsub::leave(&self.cx);
+        tracking::end(&self.cx);
         self.cx.shared.monitors.remove(id);
         self.cx.shared.clients.disconnect(id);
     }

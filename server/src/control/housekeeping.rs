@@ -48,7 +48,7 @@ fn look_at_clients(shared: &Shared, now_us: u64) {
         .read(|config| config.network.timeout.get())
         .unsigned_abs();
     let fast = &shared.config.fast;
-    let mut bytes = 0;
+    let mut bytes = shared.tracking.memory_bytes();
     for client in shared.clients.list() {
         bytes += client.memory_bytes();
         if timeout_s != 0 && is_idle(&client, now_us, timeout_s) {

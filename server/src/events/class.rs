@@ -34,6 +34,13 @@ pub enum EventClass {
     KeyMiss,
 }
 
+impl EventClass {
+    /// Whether it tells of a change: what comes with another event, or of a read, does not.
+    pub const fn is_change(self) -> bool {
+        !matches!(self, Self::New | Self::KeyMiss)
+    }
+}
+
 /// The letters of the classes that `A` stands for, then the one of the class that is told with
 /// them, in the order in which they are printed.
 const CLASSES: [(EventClass, char); 11] = [

@@ -5,6 +5,8 @@
 
 mod announce;
 mod class;
+mod departures;
 
 pub use announce::announce;
 pub use class::{EventClass, EventClasses};
+pub use departures::Departures;

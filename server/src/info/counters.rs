@@ -52,6 +52,10 @@ pub(super) fn stats(cx: &Cx, lines: &mut Lines) {
         lines.field(name, 0);
     }
     lines.field("slave_expires_tracked_keys", 0);
+    let tracking = &cx.shared.tracking;
+    lines.field("tracking_total_keys", tracking.key_count());
+    lines.field("tracking_total_items", tracking.item_count());
+    lines.field("tracking_total_prefixes", tracking.prefix_count());
     lines.field("unexpected_error_replies", 0);
     lines.field("total_error_replies", totals.get(Metric::ErrorReplies));
     lines.field("total_reads_processed", totals.get(Metric::SocketReads));

@@ -88,7 +88,7 @@ pub(super) fn clients(cx: &Cx, lines: &mut Lines) {
     lines.field("client_recent_max_input_buffer", input_bytes);
     lines.field("client_recent_max_output_buffer", output_bytes);
     lines.field("blocked_clients", with(ClientFlag::Blocked));
-    lines.field("tracking_clients", 0);
+    lines.field("tracking_clients", cx.shared.tracking.client_count());
     lines.field("clients_in_timeout_table", 0);
     lines.field("total_blocking_keys", 0);
     lines.field("total_blocking_keys_on_nokey", 0);

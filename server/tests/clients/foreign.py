@@ -26,6 +26,8 @@ BENCHMARKS = (
     ("-t", "set,get", "-n", "20000", "-c", "50", "-d", "2048", "-r", "1000000", "-P", "32"),
 )
 BENCHMARK_S_MAX = 300
+# Looks at a socket, of up to a second each, before a message counts as lost.
+LOOKS_MAX = 30
 
 
 def strings(client):
@@ -112,10 +114,55 @@ def connection(client):
     assert client.dbsize() == 0
 
 
+def messages(client, make_client):
+    pubsub = client.pubsub(ignore_subscribe_messages=True)
+    pubsub.subscribe("news")
+    pubsub.psubscribe("ne*")
+    # the confirmations are read first
+    wait_for(pubsub, lambda: pubsub.subscribed and client.pubsub_numpat() == 1)
+    publisher = make_client()
+    assert publisher.publish("news", "hello") == 2
+    heard = [next_message(pubsub), next_message(pubsub)]
+    assert [message["type"] for message in heard] == ["message", "pmessage"]
+    assert all(message["data"] == b"hello" for message in heard)
+    assert heard[1]["pattern"] == b"ne*"
+    assert publisher.pubsub_numsub("news") == [(b"news", 1)]
+    assert publisher.pubsub_channels() == [b"news"]
+    assert publisher.config_set("notify-keyspace-events", "KEA") is True
+    pubsub.psubscribe("__key*@0__:*")
+    wait_for(pubsub, lambda: client.pubsub_numpat() == 2)
+    assert publisher.set("noted", "v") is True
+    heard = {next_message(pubsub)["channel"], next_message(pubsub)["channel"]}
+    assert heard == {b"__keyspace@0__:noted", b"__keyevent@0__:set"}
+    assert publisher.config_set("notify-keyspace-events", "") is True
+    pubsub.unsubscribe()
+    pubsub.punsubscribe()
+    wait_for(pubsub, lambda: not pubsub.subscribed)
+    pubsub.close()
+    publisher.close()
+
+
+def next_message(pubsub):
+    for _ in range(LOOKS_MAX):
+        message = pubsub.get_message(timeout=1)
+        if message is not None:
+            return message
+    raise AssertionError("no message came")
+
+
+def wait_for(pubsub, is_done):
+    for _ in range(LOOKS_MAX):
+        if is_done():
+            return
+        pubsub.get_message(timeout=0.1)
+    raise AssertionError("the subscriptions did not come to what was asked")
+
+
 def check_with_redis_py(name, make_client):
     client = make_client()
     for part in (strings, bits, keys, errors, connection):
         part(client)
+    messages(client, make_client)
     client.close()
     print(f"redis-py {redis.__version__}, {name}: ok", flush=True)
 

@@ -13,3 +13,4 @@ mod large;
 mod pipelines;
 mod script;
 mod strings;
+mod tracking;

@@ -150,3 +150,80 @@ fn classes_are_chosen_while_the_server_runs() {
     client.check("set k v", "+OK");
     client.expect(">[message __keyevent@0__:set k]");
 }
+
+#[test]
+fn expired_keys_are_told_by_name() {
+    let server = Running::start(&[("notify-keyspace-events", "Ex$")]);
+    let (mut listener, mut client) = (server.connect(), server.connect());
+    listener.run("psubscribe __key*");
+    // met by a command, and by nobody; one in memory and one that has to be read for its name
+    client.check("set seen v px 20", "+OK");
+    let large = "x".repeat(100_000);
+    client.check(&format!("set unseen {large} px 20"), "+OK");
+    let mut told: Vec<String> = Vec::new();
+    while told.len() < 4 {
+        client.run("get seen");
+        client.run("publish __key:end end");
+        told.extend(events(&mut listener));
+    }
+    told.sort_unstable();
+    assert_eq!(
+        told,
+        ["expired seen", "expired unseen", "set seen", "set unseen"]
+    );
+}
+
+#[test]
+fn a_write_over_an_expired_key_tells_both() {
+    let server = Running::start(&[("notify-keyspace-events", "Exg$")]);
+    let (mut listener, mut client) = (server.connect(), server.connect());
+    client.check("debug set-active-expire 0", "+OK");
+    listener.run("psubscribe __key*");
+    for request in ["set k w", "incr k", "del k"] {
+        client.check("set k v px 1", "+OK");
+        // in the deadline's own second the record decides
+        let past = "set k v exat 1";
+        client.check(past, "+OK");
+        client.run(request);
+        client.run("publish __key:end end");
+        let told = events(&mut listener);
+        let told: Vec<&str> = told.iter().map(String::as_str).collect();
+        let first = ["set k", "expire k", "set k", "expire k", "expired k"];
+        assert_eq!(told[..5], first, "{request}");
+        client.run("del k");
+        client.run("publish __key:end end");
+        events(&mut listener);
+    }
+}
+
+#[test]
+fn evicted_keys_are_told_by_name() {
+    let server = Running::start(&[
+        ("notify-keyspace-events", "Ee"),
+        ("devices", "store.cellar 24mb"),
+        ("value-cache", "1mb"),
+        ("maxmemory-policy", "allkeys-lru"),
+    ]);
+    let (mut listener, mut client) = (server.connect(), server.connect());
+    listener.run("psubscribe __keyevent@0__:evicted");
+    let value = "x".repeat(4_000);
+    let mut key = 0;
+    let mut evicted = std::collections::BTreeSet::new();
+    while evicted.len() < 500 {
+        for _ in 0..100 {
+            key += 1;
+            client.check(&format!("set k{key} {value}"), "+OK");
+        }
+        client.run("publish __keyevent@0__:evicted end");
+        loop {
+            let name = listener.read().items()[3].text();
+            if name == "end" {
+                break;
+            }
+            assert!(evicted.insert(name), "a key goes once");
+        }
+    }
+    for name in &evicted {
+        client.check(&format!("get {name}"), "nil");
+    }
+}

@@ -23,4 +23,5 @@ mod protocol;
 mod pubsub;
 mod server_commands;
 mod sessions;
+mod tracking;
 mod upkeep;

@@ -2,7 +2,7 @@
 
 use crate::command::Flag::{Admin, AllowBusy, Fast, Loading, NoAuth, Noscript, Stale};
 use crate::command::{Acl, CommandSpec, Group, Handler};
-use crate::commands::{auth, client, client_list, connection, help};
+use crate::commands::{auth, client, client_list, connection, help, tracking};
 
 const GROUP: Group = Group::Connection;
 
@@ -62,12 +62,24 @@ pub(super) const ROWS: &[CommandSpec] = &[
 ];
 
 const CLIENT: &[CommandSpec] = &[
+    CommandSpec::new("caching", 3, GROUP, Handler::Now(tracking::caching))
+        .flags(&[Noscript, Loading, Stale], &[Acl::Connection])
+        .syntax("YES | NO")
+        .doc(
+            "6.0.0",
+            "Chooses whether the next command's keys are tracked.",
+            "O(1)",
+        ),
     CommandSpec::new("getname", 2, GROUP, Handler::Now(client::getname))
         .flags(&[Noscript, Loading, Stale], &[Acl::Connection])
         .doc("2.6.9", "Answers the connection's name.", "O(1)"),
-    CommandSpec::new("getredir", 2, GROUP, Handler::Now(client::getredir))
+    CommandSpec::new("getredir", 2, GROUP, Handler::Now(tracking::getredir))
         .flags(&[Noscript, Loading, Stale], &[Acl::Connection])
-        .doc("6.0.0", "Answers -1: tracking is never on.", "O(1)"),
+        .doc(
+            "6.0.0",
+            "Answers who is told of changes in the connection's place.",
+            "O(1)",
+        ),
     CommandSpec::new("help", 2, GROUP, Handler::Now(help::help))
         .flags(&[Loading, Stale], &[Acl::Connection])
         .doc("5.0.0", "Lists the subcommands.", "O(1)"),
@@ -122,13 +134,25 @@ const CLIENT: &[CommandSpec] = &[
         .flags(&[Noscript, Loading, Stale], &[Acl::Connection])
         .syntax("connection-name")
         .doc("2.6.9", "Names the connection.", "O(1)"),
-    CommandSpec::new("trackinginfo", 2, GROUP, Handler::Now(client::trackinginfo))
+    CommandSpec::new("tracking", -3, GROUP, Handler::Now(tracking::tracking))
         .flags(&[Noscript, Loading, Stale], &[Acl::Connection])
+        .syntax(
+            "ON | OFF [REDIRECT client-id] [PREFIX prefix [PREFIX prefix ...]] [BCAST] [OPTIN] \
+             [OPTOUT] [NOLOOP]",
+        )
         .doc(
-            "6.2.0",
-            "Tells that tracking is off: it is never on.",
+            "6.0.0",
+            "Has the connection told when what it has read changes.",
             "O(1)",
         ),
+    CommandSpec::new(
+        "trackinginfo",
+        2,
+        GROUP,
+        Handler::Now(tracking::trackinginfo),
+    )
+    .flags(&[Noscript, Loading, Stale], &[Acl::Connection])
+    .doc("6.2.0", "Tells how the connection tracks.", "O(1)"),
     CommandSpec::new("unblock", -3, GROUP, Handler::Now(client::unblock))
         .flags(&[Admin, Noscript, Loading, Stale], &[Acl::Connection])
         .syntax("client-id [TIMEOUT | ERROR]")
