@@ -5,10 +5,11 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use cellar_storage::Db;
 
 use crate::client::Delivery;
-use crate::events::{self, EventClass};
+use crate::events::{self, EventClass, HeldEvent, HeldEvents};
 use crate::resp::{Protocol, ReplyBuf};
 use crate::session::Session;
 use crate::shared::Shared;
@@ -26,6 +27,8 @@ pub struct Cx {
     pub shared: Arc<Shared>,
     db: Db,
     command_number: u64,
+    /// Events of a transaction that is not committed yet.
+    held: Option<Rc<HeldEvents>>,
 }
 
 impl Cx {
@@ -38,6 +41,7 @@ impl Cx {
             shared,
             db,
             command_number: 0,
+            held: None,
         }
     }
 
@@ -82,6 +86,36 @@ impl Cx {
     /// Tells those who asked for keyspace events of one. To be called after the change, with
     /// Redis's name of the event; costs two loads where nobody asked.
     pub fn notify(&self, class: EventClass, event: &'static str, db: Db, key: &[u8]) {
+        if !self.tells(class) {
+            return;
+        }
+        if let Some(held) = &self.held {
+            let key = Bytes::copy_from_slice(key);
+            held.push(HeldEvent {
+                class,
+                event,
+                db,
+                key,
+            });
+            return;
+        }
+        self.tell(class, event, (db, key));
+    }
+
+    /// Keeps events back from here on, for a transaction: nothing is told of what may yet come to
+    /// nothing. Called again before it is run again.
+    pub fn hold_events(&mut self) {
+        self.held = Some(Rc::default());
+    }
+
+    /// The transaction is committed: tells what it kept back, and keeps nothing back any more.
+    pub fn tell_held(&mut self) {
+        for held in self.held.take().iter().flat_map(|held| held.take()) {
+            self.tell(held.class, held.event, (held.db, &held.key));
+        }
+    }
+
+    fn tell(&self, class: EventClass, event: &'static str, (db, key): (Db, &[u8])) {
         let classes = self.shared.config.fast.event_classes();
         if self.shared.tracking.is_broadcasting() && class.is_change() {
             self.shared

@@ -25,14 +25,12 @@ pub fn info(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError>
 pub fn list(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
     let clients = match &args[2..] {
         [] => cx.shared.clients.list(),
-        [option, name] if option.eq_ignore_ascii_case(b"type") => match ClientType::parse(name)? {
-            Some(wanted) => {
-                let mut clients = cx.shared.clients.list();
-                clients.retain(|client| ClientType::of(client) == wanted);
-                clients
-            }
-            None => Vec::new(),
-        },
+        [option, name] if option.eq_ignore_ascii_case(b"type") => {
+            let wanted = ClientType::parse(name)?;
+            let mut clients = cx.shared.clients.list();
+            clients.retain(|client| ClientType::of(client) == wanted);
+            clients
+        }
         [option, ids @ ..] if option.eq_ignore_ascii_case(b"id") && !ids.is_empty() => {
             clients_by_id(cx, ids)?
         }
@@ -64,6 +62,8 @@ enum ClientType {
     Normal,
     /// It is subscribed to something.
     Pubsub,
+    /// A replica or a primary: there is none.
+    Other,
 }
 
 impl ClientType {
@@ -75,12 +75,11 @@ impl ClientType {
         }
     }
 
-    /// The type of this name; nothing for replicas and primaries, of which there are none.
-    fn parse(name: &[u8]) -> Result<Option<Self>, CommandError> {
+    fn parse(name: &[u8]) -> Result<Self, CommandError> {
         match name.to_ascii_lowercase().as_slice() {
-            b"normal" => Ok(Some(Self::Normal)),
-            b"pubsub" => Ok(Some(Self::Pubsub)),
-            b"master" | b"slave" | b"replica" => Ok(None),
+            b"normal" => Ok(Self::Normal),
+            b"pubsub" => Ok(Self::Pubsub),
+            b"master" | b"slave" | b"replica" => Ok(Self::Other),
             _ => {
                 let name = String::from_utf8_lossy(name);
                 Err(CommandError::other(format!(
@@ -95,7 +94,7 @@ impl ClientType {
 #[derive(Default)]
 struct KillFilter {
     id: Option<u64>,
-    client_type: Option<Option<ClientType>>,
+    client_type: Option<ClientType>,
     peer: Option<Bytes>,
     local: Option<Bytes>,
     skips_me: bool,
@@ -107,7 +106,7 @@ impl KillFilter {
         self.id.is_none_or(|id| id == client.id())
             && self
                 .client_type
-                .is_none_or(|wanted| wanted == Some(ClientType::of(client)))
+                .is_none_or(|wanted| wanted == ClientType::of(client))
             && self
                 .peer
                 .as_ref()

@@ -92,7 +92,7 @@ impl Connection {
         if self.is_settled() && signal.take(Event::Inbox) {
             let mut reply = ReplyBuf::new(self.cx.session.protocol());
             for message in self.client.receive(usize::MAX) {
-                reply.message(message);
+                reply.message(&message);
             }
             self.outgoing.load(reply);
         }

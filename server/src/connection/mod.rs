@@ -321,7 +321,7 @@ impl Connection {
         }
         let reply = self.replies.tail(self.cx.session.protocol());
         for message in messages {
-            reply.message(message);
+            reply.message(&message);
         }
     }
 

@@ -6,7 +6,9 @@
 mod announce;
 mod class;
 mod departures;
+mod held;
 
 pub use announce::announce;
 pub use class::{EventClass, EventClasses};
 pub use departures::Departures;
+pub use held::{HeldEvent, HeldEvents};

@@ -21,7 +21,7 @@ type Subscribers = BTreeMap<u64, Arc<Client>>;
 /// All subscriptions, by name.
 #[derive(Debug, Default)]
 pub struct Channels {
-    channels: DashMap<Bytes, Subscribers>,
+    by_name: DashMap<Bytes, Subscribers>,
     shards: DashMap<Bytes, Subscribers>,
     patterns: RwLock<BTreeMap<Bytes, Subscribers>>,
     pattern_count: AtomicUsize,
@@ -32,7 +32,7 @@ impl Channels {
     pub fn subscribe(&self, kind: Kind, name: Bytes, client: &Arc<Client>) {
         let (id, client) = (client.id(), Arc::clone(client));
         match kind {
-            Kind::Channel => drop(self.channels.entry(name).or_default().insert(id, client)),
+            Kind::Channel => drop(self.by_name.entry(name).or_default().insert(id, client)),
             Kind::Shard => drop(self.shards.entry(name).or_default().insert(id, client)),
             Kind::Pattern => {
                 let mut patterns = self.patterns.write();
@@ -45,7 +45,7 @@ impl Channels {
     /// Removes a client: from here on it gets no message by this name.
     pub fn unsubscribe(&self, kind: Kind, name: &[u8], id: u64) {
         match kind {
-            Kind::Channel => remove(&self.channels, name, id),
+            Kind::Channel => remove(&self.by_name, name, id),
             Kind::Shard => remove(&self.shards, name, id),
             Kind::Pattern => {
                 let mut patterns = self.patterns.write();
@@ -64,7 +64,7 @@ impl Channels {
     /// often it was handed out.
     pub fn publish(&self, channel: &[u8], payload: &[u8], delivery: &mut Delivery<'_>) -> usize {
         let message = Message::new([b"message", channel, payload]);
-        let mut count = hand_out(&self.channels, channel, &message, delivery);
+        let mut count = hand_out(&self.by_name, channel, &message, delivery);
         if self.pattern_count.load(Relaxed) == 0 {
             return count;
         }
@@ -91,7 +91,7 @@ impl Channels {
     /// How many names of one kind have subscribers.
     pub fn count(&self, kind: Kind) -> usize {
         match kind {
-            Kind::Channel => self.channels.len(),
+            Kind::Channel => self.by_name.len(),
             Kind::Shard => self.shards.len(),
             Kind::Pattern => self.pattern_count.load(Relaxed),
         }
@@ -116,7 +116,7 @@ impl Channels {
         if is_shard {
             &self.shards
         } else {
-            &self.channels
+            &self.by_name
         }
     }
 }

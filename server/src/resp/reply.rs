@@ -304,9 +304,9 @@ impl ReplyBuf {
     }
 
     /// Appends a message that is encoded already; a large one is not copied.
-    pub(crate) fn message(&mut self, encoded: Bytes) {
+    pub(crate) fn message(&mut self, encoded: &Bytes) {
         if encoded.len() < SPLICE_BYTES_MIN {
-            self.raw(&encoded);
+            self.raw(encoded);
         } else {
             // a buffer with splices alone would count as empty
             self.raw(&encoded[..1]);

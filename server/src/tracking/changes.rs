@@ -26,22 +26,12 @@ pub(super) struct Taken {
 /// The queue.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    is_wanted: AtomicBool,
     is_any: AtomicBool,
     waiting: Mutex<Taken>,
     filled: Notify,
 }
 
 impl Changes {
-    /// Whether any client tracks.
-    pub(super) fn is_wanted(&self) -> bool {
-        self.is_wanted.load(Relaxed)
-    }
-
-    pub(super) fn set_wanted(&self, is_wanted: bool) {
-        self.is_wanted.store(is_wanted, Relaxed);
-    }
-
     /// Whether something waits.
     pub(super) fn is_any(&self) -> bool {
         self.is_any.load(Relaxed)

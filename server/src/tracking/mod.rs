@@ -18,6 +18,7 @@ mod table;
 mod tracker;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use cellar_storage::{Db, Handle};
 use dashmap::DashMap;
@@ -35,6 +36,7 @@ pub use tracker::Tracker;
 #[derive(Default)]
 pub struct Tracking {
     trackers: DashMap<u64, Arc<Tracker>>,
+    tracker_count: AtomicUsize,
     table: Table,
     prefixes: Prefixes,
     changes: Arc<Changes>,
@@ -43,7 +45,7 @@ pub struct Tracking {
 impl Tracking {
     /// Whether any client tracks.
     pub fn is_any(&self) -> bool {
-        self.changes.is_wanted()
+        self.client_count() != 0
     }
 
     /// Whether any client wants to know of all keys, by prefix.
@@ -56,8 +58,10 @@ impl Tracking {
         let prefixes = options.prefixes.clone();
         let mode = options.mode;
         let tracker = Arc::new(Tracker::new(Arc::clone(client), options));
-        self.trackers.insert(client.id(), Arc::clone(&tracker));
-        self.changes.set_wanted(true);
+        let before = self.trackers.insert(client.id(), Arc::clone(&tracker));
+        if before.is_none() {
+            self.tracker_count.fetch_add(1, Relaxed);
+        }
         if mode == Mode::Broadcast {
             self.prefixes.add(client.id(), prefixes);
         }
@@ -75,7 +79,7 @@ impl Tracking {
             return;
         }
         self.prefixes.remove(client.id());
-        self.changes.set_wanted(!self.trackers.is_empty());
+        self.tracker_count.fetch_sub(1, Relaxed);
         for flag in [
             ClientFlag::Tracking,
             ClientFlag::BrokenRedirect,
@@ -165,7 +169,7 @@ impl Tracking {
 
     /// Clients that track.
     pub fn client_count(&self) -> usize {
-        self.trackers.len()
+        self.tracker_count.load(Relaxed)
     }
 
     /// Keys that are remembered.

@@ -63,7 +63,9 @@ impl Prefixes {
                 .map(|(name, actor)| (&name[..], *actor))
                 .collect();
             if !keys.is_empty() {
-                ids.iter().for_each(|id| tell(*id, &keys));
+                for id in ids {
+                    tell(*id, &keys);
+                }
             }
         }
     }
