@@ -5,6 +5,8 @@
 //!      |
 //!   hash, set, ...        one value of one type: compact (a record) or paged (a root and pages)
 //!      |
+//!   elements, commit      what hashes and sets have in common
+//!      |
 //!   packed                compact values: items one after another in one buffer
 //!   dict                  a hash table whose buckets are pages
 //!      |
@@ -17,11 +19,16 @@
 //! is empty its key is removed. Owns the formats of collections. Must never reach behind the
 //! store's handle, and keeps nothing from one command to the next.
 
+pub(crate) mod commit;
+pub(crate) mod dict;
+pub(crate) mod elements;
+pub(crate) mod hash;
 pub(crate) mod large;
 pub(crate) mod packed;
 pub(crate) mod pages;
 #[cfg(test)]
 pub(crate) mod seeded;
+pub(crate) mod set;
 
 /// Bytes from the device that verified and yet are no value of their type; what it was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

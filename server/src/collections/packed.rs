@@ -157,6 +157,43 @@ impl<'a> Packed<'a> {
     }
 }
 
+/// A checked sequence that owns its bytes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PackedBytes {
+    bytes: Bytes,
+    count: usize,
+}
+
+impl PackedBytes {
+    /// Checks a sequence from its first byte to its last.
+    pub(crate) fn decode(bytes: Bytes) -> Result<Self, Malformed> {
+        let count = Packed::decode(&bytes)?.len();
+        Ok(Self { bytes, count })
+    }
+
+    /// The sequence, to be read.
+    pub(crate) fn view(&self) -> Packed<'_> {
+        let (bytes, count) = (&self.bytes[..], self.count);
+        Packed { bytes, count }
+    }
+
+    /// An item's bytes, shared with the sequence.
+    pub(crate) fn share(&self, item: &Item<'_>) -> Bytes {
+        self.bytes.slice_ref(item.bytes)
+    }
+
+    /// Puts other items in the place of `count` items, as [`Packed::splice`] does.
+    pub(crate) fn replace(&mut self, place: Range<usize>, count: usize, items: &[&[u8]]) {
+        self.bytes = self.view().splice(place, items);
+        self.count = self.count - count + items.len();
+    }
+
+    /// The sequence as it is stored.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+}
+
 /// The items of a checked sequence.
 #[derive(Debug, Clone)]
 pub(crate) struct Items<'a> {

@@ -13,10 +13,14 @@ pub enum Group {
     Connection,
     /// Keys whatever their type.
     Generic,
+    /// Hashes.
+    Hash,
     /// Publish and subscribe.
     Pubsub,
     /// The server.
     Server,
+    /// Sets.
+    Set,
     /// Strings.
     String,
 }
@@ -28,8 +32,10 @@ impl Group {
             Self::Bitmap => "bitmap",
             Self::Connection => "connection",
             Self::Generic => "generic",
+            Self::Hash => "hash",
             Self::Pubsub => "pubsub",
             Self::Server => "server",
+            Self::Set => "set",
             Self::String => "string",
         }
     }

@@ -3,6 +3,7 @@
 //! Each module owns the behaviour of its commands; their rows are in `command/table/`. Must never
 //! touch a socket.
 
+pub(crate) mod access;
 pub mod acl;
 pub mod auth;
 mod bit_integer;
@@ -21,7 +22,10 @@ pub mod connection;
 pub mod counters;
 mod deadline;
 pub mod debug;
+pub(crate) mod element_scan;
 pub mod expiry;
+pub(crate) mod hash_numbers;
+pub(crate) mod hashes;
 pub mod help;
 pub mod info;
 pub mod keys;
@@ -32,11 +36,14 @@ pub mod monitor;
 pub mod moving;
 pub mod object;
 pub mod pubsub;
+pub(crate) mod random_elements;
 pub mod ranges;
 pub(crate) mod read;
 pub mod scan;
 pub mod server;
 pub mod set;
+pub(crate) mod set_algebra;
+pub(crate) mod sets;
 pub mod slowlog;
 mod string_options;
 mod string_value;

@@ -19,6 +19,27 @@ const STEP_KEYS_MAX: usize = 256;
 /// Keys of a SCAN that does not say how many.
 const COUNT_DEFAULT: usize = 10;
 
+/// Which elements of one value are answered.
+pub(super) struct ElementFilter(Filter);
+
+impl ElementFilter {
+    /// Whether an element is.
+    pub(super) fn matches(&self, element: &[u8]) -> bool {
+        self.0.matches(element)
+    }
+}
+
+/// The options of a scan of one value's elements: which ones, and about how many.
+pub(super) fn parse_element_options(
+    options: &[Bytes],
+) -> Result<(ElementFilter, usize), CommandError> {
+    let (filter, count) = parse_options(options)?;
+    if filter.type_name.is_some() {
+        return Err(CommandError::Syntax);
+    }
+    Ok((ElementFilter(filter), count))
+}
+
 /// Which keys are answered.
 struct Filter {
     pattern: Option<Bytes>,

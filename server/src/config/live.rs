@@ -10,6 +10,7 @@ use std::sync::atomic::{
 
 use parking_lot::Mutex;
 
+use super::thresholds::{Threshold, Thresholds};
 use super::{AppendFsync, ClientClass, Config, Loaded, OutputLimit};
 use crate::events::EventClasses;
 
@@ -48,6 +49,7 @@ pub struct FastConfig {
     latency_ms: AtomicI64,
     event_classes: AtomicU32,
     tracked_keys_max: AtomicUsize,
+    thresholds: Thresholds,
 }
 
 impl LiveConfig {
@@ -80,6 +82,9 @@ impl LiveConfig {
     pub fn replace(&self, config: Config, remembered: Vec<(&'static str, String)>) {
         let mut state = self.state.lock();
         self.fast.copy(&config);
+        for (name, value) in &remembered {
+            self.fast.thresholds.remember(name, value);
+        }
         state.config = config;
         state.remembered.extend(remembered);
     }
@@ -124,6 +129,11 @@ impl FastConfig {
             .store(events.notify_keyspace_events.bits(), Relaxed);
         let keys_max = events.tracking_table_max_keys.get().unsigned_abs();
         self.tracked_keys_max.store(keys_max as usize, Relaxed);
+    }
+
+    /// A bound within which a collection is said to be compact.
+    pub fn threshold(&self, threshold: Threshold) -> i64 {
+        self.thresholds.get(threshold)
     }
 
     /// Whether clients must show a password.

@@ -14,6 +14,7 @@ mod print;
 pub mod remembered;
 mod rewrite;
 mod sections;
+mod thresholds;
 mod validate;
 mod value;
 
@@ -31,6 +32,7 @@ pub use sections::{
     AppendFsync, Change, Config, Events, Limits, Log, LogLevel, Memory, MemoryPolicy, Monitoring,
     Network, OPTIONS, OptionSpec, SECTIONS, SectionSpec, Security, Storage, Workers,
 };
+pub use thresholds::Threshold;
 pub use value::{FileMode, Integer, Setting, Size, Words, parse_size, size_text};
 
 impl Config {

@@ -1,6 +1,7 @@
 //! Redis's parameters that mean nothing here but that clients and Redis's own tests set.
 //!
-//! Owns their names, kinds and first values. Must never have an effect beyond CONFIG GET.
+//! Owns their names, kinds and first values. Must never have an effect beyond CONFIG GET and, for
+//! the [thresholds](super::thresholds), beyond what OBJECT ENCODING says.
 
 use super::value::parse_size;
 
@@ -11,6 +12,8 @@ pub enum Kind {
     Switch,
     /// A whole number.
     Integer,
+    /// A whole number from 0 on.
+    Count,
     /// A number of bytes.
     Size,
     /// Anything.
@@ -41,6 +44,14 @@ impl Parameter {
                 .parse::<i64>()
                 .map(|value| value.to_string())
                 .map_err(|_| "argument couldn't be parsed into an integer".into()),
+            Kind::Count => match text.parse::<i64>() {
+                Ok(value) if value >= 0 => Ok(value.to_string()),
+                Ok(_) => {
+                    let max = i64::MAX;
+                    Err(format!("argument must be between 0 and {max} inclusive"))
+                }
+                Err(_) => Err("argument couldn't be parsed into an integer".into()),
+            },
             Kind::Size => parse_size(text)
                 .map(|bytes| bytes.to_string())
                 .ok_or_else(|| "argument must be a memory value".into()),
@@ -62,6 +73,15 @@ const fn integer(name: &'static str, default: &'static str) -> Parameter {
     Parameter {
         name,
         kind: Kind::Integer,
+        default,
+        alias: None,
+    }
+}
+
+const fn count(name: &'static str, default: &'static str) -> Parameter {
+    Parameter {
+        name,
+        kind: Kind::Count,
         default,
         alias: None,
     }
@@ -118,11 +138,11 @@ pub const PARAMETERS: &[Parameter] = &[
     text("dbfilename", "dump.rdb"),
     switch("dynamic-hz", "yes"),
     renamed(
-        integer("hash-max-listpack-entries", "128"),
+        count("hash-max-listpack-entries", "128"),
         "hash-max-ziplist-entries",
     ),
     renamed(
-        integer("hash-max-listpack-value", "64"),
+        size("hash-max-listpack-value", "64"),
         "hash-max-ziplist-value",
     ),
     size("hll-sparse-max-bytes", "3000"),
@@ -167,19 +187,19 @@ pub const PARAMETERS: &[Parameter] = &[
     ),
     text("save", ""),
     text("server_cpulist", ""),
-    integer("set-max-intset-entries", "512"),
-    integer("set-max-listpack-entries", "128"),
-    integer("set-max-listpack-value", "64"),
+    count("set-max-intset-entries", "512"),
+    count("set-max-listpack-entries", "128"),
+    size("set-max-listpack-value", "64"),
     integer("shutdown-timeout", "10"),
     switch("stop-writes-on-bgsave-error", "yes"),
     size("stream-node-max-bytes", "4096"),
     integer("stream-node-max-entries", "100"),
     renamed(
-        integer("zset-max-listpack-entries", "128"),
+        count("zset-max-listpack-entries", "128"),
         "zset-max-ziplist-entries",
     ),
     renamed(
-        integer("zset-max-listpack-value", "64"),
+        size("zset-max-listpack-value", "64"),
         "zset-max-ziplist-value",
     ),
 ];

@@ -8,9 +8,11 @@ mod socket;
 
 mod bitmaps;
 mod expiry;
+mod hashes;
 mod keys;
 mod large;
 mod pipelines;
 mod script;
+mod sets;
 mod strings;
 mod tracking;

@@ -11,6 +11,24 @@ pub(crate) const KEYS: &[&[u8]] = &[
     b"float",
 ];
 pub(crate) const LARGE_KEYS: &[&[u8]] = &[b"large:1", b"large:2", b"large:3"];
+pub(crate) const HASH_KEYS: &[&[u8]] = &[b"hash:1", b"hash:2", b"a", b"set:1"];
+pub(crate) const SET_KEYS: &[&[u8]] = &[b"set:1", b"set:2", b"set:3", b"a", b"hash:1"];
+pub(crate) const ELEMENTS: &[&[u8]] = &[
+    b"f",
+    b"g",
+    b"",
+    b"1",
+    b"-7",
+    b"300",
+    b"01",
+    b"12345678901234567890",
+    b"field\x00\r\n\xff",
+    b"tenletters",
+    b"elevenchars",
+    b"x1",
+    b"x2",
+    b"x3",
+];
 pub(crate) const VALUES: &[&[u8]] = &[
     b"",
     b"0",
@@ -308,12 +326,27 @@ const OPTIONS: &[(&str, &[&str])] = &[
     ("bitop", &["AND", "OR", "XOR", "NOT", "and", "foo"]),
     ("overflow", &["WRAP", "SAT", "FAIL", "sat", "foo"]),
     (
+        "element_scan",
+        &[
+            "", "", "MATCH *", "MATCH x*", "COUNT 0", "COUNT x", "TYPE set", "MATCH", "foo bar",
+        ],
+    ),
+    (
+        "limit",
+        &[
+            "", "LIMIT 1", "LIMIT 0", "LIMIT -1", "LIMIT x", "LIMIT", "foo 1",
+        ],
+    ),
+    ("many", &["1000", "1000", "0", "x"]),
+    (
         "scan",
         &[
             "",
             "TYPE string",
             "TYPE list",
             "type STRING",
+            "TYPE hash",
+            "TYPE set",
             "TYPE foo",
             "COUNT 0",
             "COUNT x",

@@ -3,8 +3,8 @@
 //! Owns which commands are compared and how strictly.
 
 use super::pools::{
-    BITFIELD_INTEGERS, DATABASES, FLOATS, INTEGER_TYPES, INTEGERS, KEYS, LARGE_KEYS, LARGE_OFFSETS,
-    OFFSETS, PATTERNS, VALUES, options,
+    BITFIELD_INTEGERS, DATABASES, ELEMENTS, FLOATS, HASH_KEYS, INTEGER_TYPES, INTEGERS, KEYS,
+    LARGE_KEYS, LARGE_OFFSETS, OFFSETS, PATTERNS, SET_KEYS, VALUES, options,
 };
 use super::random::Random;
 
@@ -28,6 +28,7 @@ pub(crate) struct Request {
 
 /// Templates. `K` is a key, `B` a key of large values, `V` a value, `I` a number, `O` an offset,
 /// `F` a float, `D` a database, `P` a pattern, `W` an integer type of BITFIELD, `*` some more keys,
+/// `H` a hash, `S` a set, `E` an element, `+` some more elements, `%` some more fields with values,
 /// `?x` options from pool `x`; else a word as it is.
 const EXACT: &[&str] = &[
     "DEL K",
@@ -124,6 +125,80 @@ const EXACT: &[&str] = &[
     "NOSUCHCOMMAND x",
 ];
 
+/// Of hashes and sets.
+const ELEMENTS_EXACT: &[&str] = &[
+    "HSET H E V %",
+    "HSET H E V %",
+    "HSET H E V E",
+    "HSET H E I",
+    "HMSET H E V %",
+    "HSETNX H E V",
+    "HGET H E",
+    "HMGET H E +",
+    "HLEN H",
+    "HSTRLEN H E",
+    "HEXISTS H E",
+    "HDEL H E +",
+    "HDEL H E",
+    "HINCRBY H E I",
+    "HINCRBY H f I",
+    "HINCRBYFLOAT H E F",
+    "HINCRBYFLOAT H f F",
+    "HRANDFIELD H ?many foo",
+    "OBJECT ENCODING H",
+    "OBJECT ENCODING S",
+    "SADD S E +",
+    "SADD S E +",
+    "SADD S I I I",
+    "SREM S E +",
+    "SISMEMBER S E",
+    "SMISMEMBER S E +",
+    "SCARD S",
+    "SMOVE S S E",
+    "SINTERCARD 2 S S ?limit",
+    "SINTERCARD I S S",
+    "SINTERSTORE S S S",
+    "SUNIONSTORE S S S",
+    "SDIFFSTORE S S S",
+    "SDIFFSTORE S S",
+    "DEL H",
+    "DEL S",
+    "RENAME H H",
+    "RENAME S S",
+    "COPY H H REPLACE",
+    "COPY S S",
+    "EXPIRE H 1000",
+    "PERSIST S",
+    "TYPE S",
+    "SET H V ?set",
+    "GET H",
+    "GETSET S V",
+    "APPEND H V",
+    "SETRANGE H 1 V",
+    "INCR S",
+    "STRLEN S",
+    "GETBIT S 0",
+    "MGET H S a",
+];
+
+const ELEMENTS_ANY_ORDER: &[&str] = &[
+    "HGETALL H",
+    "HKEYS H",
+    "HVALS H",
+    "HSCAN H 0 COUNT 1000 ?element_scan",
+    "HRANDFIELD H ?many",
+    "HRANDFIELD H 1000 WITHVALUES",
+    "SMEMBERS S",
+    "SSCAN S 0 COUNT 1000 ?element_scan",
+    "SRANDMEMBER S ?many",
+    "SPOP S ?many",
+    "SINTER S S",
+    "SINTER S S S",
+    "SUNION S S",
+    "SDIFF S S",
+    "SDIFF S S S",
+];
+
 const ANY_ORDER: &[&str] = &["KEYS P"];
 
 const STEP: &[&str] = &[
@@ -143,14 +218,27 @@ pub(crate) fn request(random: &mut Random) -> Request {
         0 => (ANY_ORDER, Strictness::AnyOrder),
         1 => (STEP, Strictness::Step),
         2 => (NEAR_IN_TIME, Strictness::NearInTime),
+        3..=7 => (ELEMENTS_EXACT, Strictness::Exact),
+        8 | 9 => (ELEMENTS_ANY_ORDER, Strictness::AnyOrder),
         _ => (EXACT, Strictness::Exact),
     };
     let template = *random.pick(templates);
     let mut arguments = fill(template, random);
-    // a name that an error echoes must be text, a time must stay long, and a large value must not
-    // become a key
+    // a name that an error echoes must be text, a time must stay long, a large value must not
+    // become a key, and a random choice must stay one of everything
     let fixed = [
-        "SELECT", "OBJECT", "NOSUCH", "PSETEX", "SETEX", "EXPIRE ", "PEXPIRE ",
+        "SELECT",
+        "OBJECT",
+        "NOSUCH",
+        "PSETEX",
+        "SETEX",
+        "EXPIRE ",
+        "PEXPIRE ",
+        "HRANDFIELD",
+        "HSCAN",
+        "SPOP",
+        "SRANDMEMBER",
+        "SSCAN",
     ];
     let is_mutable =
         !template.contains(" B") && !fixed.iter().any(|name| template.starts_with(name));
@@ -170,6 +258,9 @@ fn fill(template: &str, random: &mut Random) -> Vec<Vec<u8>> {
     for slot in template.split(' ') {
         let pool = match slot {
             "K" => KEYS,
+            "H" => HASH_KEYS,
+            "S" => SET_KEYS,
+            "E" => ELEMENTS,
             "B" => LARGE_KEYS,
             "I" if is_bitfield => BITFIELD_INTEGERS,
             "I" => INTEGERS,
@@ -181,6 +272,19 @@ fn fill(template: &str, random: &mut Random) -> Vec<Vec<u8>> {
             "W" => INTEGER_TYPES,
             "V" => {
                 arguments.push(value(is_large, random));
+                continue;
+            }
+            "+" => {
+                for _ in 0..random.below(4) {
+                    arguments.push(random.pick(ELEMENTS).to_vec());
+                }
+                continue;
+            }
+            "%" => {
+                for _ in 0..random.below(4) {
+                    arguments.push(random.pick(ELEMENTS).to_vec());
+                    arguments.push(value(false, random));
+                }
                 continue;
             }
             "*" => {
@@ -229,6 +333,21 @@ fn mutate(arguments: &mut Vec<Vec<u8>>, random: &mut Random) {
 /// What is asked at the end of a sequence about every key, so that no write goes unseen.
 pub(crate) fn questions() -> Vec<Request> {
     let mut requests = Vec::new();
+    for (command, keys) in [("HGETALL", HASH_KEYS), ("SMEMBERS", SET_KEYS)] {
+        for key in keys {
+            requests.push(Request {
+                arguments: vec![command.as_bytes().to_vec(), key.to_vec()],
+                strictness: Strictness::AnyOrder,
+            });
+        }
+    }
+    for key in HASH_KEYS.iter().chain(SET_KEYS) {
+        let words = [b"OBJECT".as_slice(), b"ENCODING", key];
+        requests.push(Request {
+            arguments: words.map(<[u8]>::to_vec).into(),
+            strictness: Strictness::Exact,
+        });
+    }
     for key in KEYS.iter().chain(LARGE_KEYS) {
         for (command, strictness) in [
             (&["GET"] as &[&str], Strictness::Exact),

@@ -5,20 +5,24 @@
 
 mod bitmap;
 mod connection;
+mod hashes;
 mod keys;
 mod pubsub;
 mod server;
+mod sets;
 mod strings;
 
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 6] = [
+pub const GROUPS: [&[CommandSpec]; 8] = [
     bitmap::ROWS,
     connection::ROWS,
+    hashes::ROWS,
     keys::ROWS,
     pubsub::ROWS,
     server::ROWS,
+    sets::ROWS,
     strings::ROWS,
 ];
 

@@ -1,0 +1,102 @@
+//! The bounds within which Redis keeps a collection compact. Here they change only what OBJECT
+//! ENCODING says.
+//!
+//! Owns a copy of their numbers that every command may read. Must never decide how a value is kept.
+
+use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
+
+use super::remembered;
+
+/// One of the bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threshold {
+    /// Fields of a hash.
+    HashEntries,
+    /// Bytes of a hash's field or value.
+    HashValue,
+    /// Entries of a list's part, or a code for its bytes where it is negative.
+    ListSize,
+    /// Members of a set of integers.
+    SetIntsetEntries,
+    /// Members of a set.
+    SetEntries,
+    /// Bytes of a set's member.
+    SetValue,
+    /// Members of a sorted set.
+    ZsetEntries,
+    /// Bytes of a sorted set's member.
+    ZsetValue,
+}
+
+impl Threshold {
+    const ALL: [Self; 8] = [
+        Self::HashEntries,
+        Self::HashValue,
+        Self::ListSize,
+        Self::SetIntsetEntries,
+        Self::SetEntries,
+        Self::SetValue,
+        Self::ZsetEntries,
+        Self::ZsetValue,
+    ];
+
+    /// The parameter that sets it.
+    const fn parameter(self) -> &'static str {
+        match self {
+            Self::HashEntries => "hash-max-listpack-entries",
+            Self::HashValue => "hash-max-listpack-value",
+            Self::ListSize => "list-max-listpack-size",
+            Self::SetIntsetEntries => "set-max-intset-entries",
+            Self::SetEntries => "set-max-listpack-entries",
+            Self::SetValue => "set-max-listpack-value",
+            Self::ZsetEntries => "zset-max-listpack-entries",
+            Self::ZsetValue => "zset-max-listpack-value",
+        }
+    }
+}
+
+/// Their present numbers.
+#[derive(Debug)]
+pub(super) struct Thresholds([AtomicI64; Threshold::ALL.len()]);
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        let thresholds = Self(Default::default());
+        for parameter in remembered::PARAMETERS {
+            thresholds.remember(parameter.name, parameter.default);
+        }
+        thresholds
+    }
+}
+
+impl Thresholds {
+    /// Takes a parameter's value over, if it is one of these.
+    pub(super) fn remember(&self, name: &str, value: &str) {
+        let threshold = Threshold::ALL
+            .into_iter()
+            .find(|threshold| threshold.parameter() == name);
+        if let (Some(threshold), Ok(value)) = (threshold, value.parse()) {
+            self.0[threshold as usize].store(value, Relaxed);
+        }
+    }
+
+    /// The number of one.
+    pub(super) fn get(&self, threshold: Threshold) -> i64 {
+        self.0[threshold as usize].load(Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_threshold_has_its_parameter() {
+        let thresholds = Thresholds::default();
+        let numbers = Threshold::ALL.map(|threshold| thresholds.get(threshold));
+        assert_eq!(numbers, [128, 64, -2, 512, 128, 64, 128, 64]);
+        thresholds.remember("set-max-listpack-value", "7");
+        thresholds.remember("hz", "3");
+        assert_eq!(thresholds.get(Threshold::SetValue), 7);
+    }
+}
