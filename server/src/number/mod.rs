@@ -1,11 +1,13 @@
-//! Numbers as Redis reads them from arguments and values: strict decimal integers here, 80-bit
-//! floats in [`long_double`].
+//! Numbers as Redis reads them from arguments and values: strict decimal integers here, doubles
+//! in [`double`], 80-bit floats in [`long_double`].
 //!
 //! Owns the accepted spellings. Must never know a command.
 
+mod double;
 mod long_double;
 mod natural;
 
+pub(crate) use double::{parse_double, parse_score_bound};
 pub(crate) use long_double::LongDouble;
 
 /// Digits of the longest 64-bit number, its sign included.

@@ -13,6 +13,7 @@ mod reply;
 pub use ahead::KeysAhead;
 pub use args::Args;
 pub use double::format_double;
+pub(crate) use double::format_double_17;
 pub use error::ProtocolError;
 pub use parser::{LINE_BYTES_MAX, Parsed, RequestLimits, RequestParser};
 pub use reply::{Body, ReplyBuf, ReplyMark, Splice};
