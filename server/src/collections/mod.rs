@@ -9,6 +9,7 @@
 //!      |
 //!   packed                compact values: items one after another in one buffer
 //!   dict                  a hash table whose buckets are pages
+//!   tree                  items in order, in the leaves of a tree of pages
 //!      |
 //!   pages, large          the pages of one collection while a command works on it
 //!      |
@@ -29,6 +30,7 @@ pub(crate) mod pages;
 #[cfg(test)]
 pub(crate) mod seeded;
 pub(crate) mod set;
+pub(crate) mod tree;
 
 /// Bytes from the device that verified and yet are no value of their type; what it was about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
