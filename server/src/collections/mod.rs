@@ -30,6 +30,7 @@ pub(crate) mod pages;
 #[cfg(test)]
 pub(crate) mod seeded;
 pub(crate) mod set;
+pub(crate) mod sorted_set;
 pub(crate) mod tree;
 
 /// Bytes from the device that verified and yet are no value of their type; what it was about.

@@ -224,6 +224,11 @@ impl Pages {
         self.header.unused = number;
     }
 
+    /// Bytes of the changed pages.
+    pub(crate) fn changed_bytes(&self) -> u64 {
+        bytes_of(&self.changed)
+    }
+
     /// How many pages there are to be written.
     #[cfg(test)]
     pub(crate) fn page_count(&self) -> usize {
