@@ -37,6 +37,10 @@ impl KeyAccess {
     pub const REMOVE: Self = Self {
         names: &["RM", "delete"],
     };
+    /// Removes a part of the value.
+    pub const REMOVE_PART: Self = Self {
+        names: &["RW", "delete"],
+    };
     /// Removes the key and answers its value.
     pub const READ_REMOVE: Self = Self {
         names: &["RW", "access", "delete"],
@@ -56,6 +60,8 @@ pub enum FindKeys {
     },
     /// A count of keys stands where they begin, the keys follow it.
     Counted,
+    /// One key behind this word, which may stand anywhere from where they may begin.
+    Keyword(&'static str),
 }
 
 /// The keys of one kind among a command's arguments.
@@ -98,6 +104,26 @@ impl KeySpec {
         }
     }
 
+    /// As many keys as argument number `first` says, behind it.
+    pub const fn counted(first: isize, access: KeyAccess) -> Self {
+        Self {
+            access,
+            first,
+            find: FindKeys::Counted,
+            is_variable: false,
+        }
+    }
+
+    /// The key behind `word`, which is argument number `first` or a later one if it is there.
+    pub const fn keyword(word: &'static str, first: isize, access: KeyAccess) -> Self {
+        Self {
+            access,
+            first,
+            find: FindKeys::Keyword(word),
+            is_variable: false,
+        }
+    }
+
     /// The same keys, whose access depends on options.
     #[must_use]
     pub const fn variable(self) -> Self {
@@ -121,6 +147,15 @@ impl KeySpec {
                     .and_then(|count| count.parse::<isize>().ok())
                     .unwrap_or(0);
                 (self.first + 1, self.first.saturating_add(keys), 1)
+            }
+            FindKeys::Keyword(word) => {
+                let first = self.first.cast_unsigned();
+                let behind = arguments
+                    .iter()
+                    .skip(first)
+                    .position(|argument| argument.as_ref().eq_ignore_ascii_case(word.as_bytes()));
+                let key = behind.map_or(count, |at| self.first + at.cast_signed() + 1);
+                (key, key, 1)
             }
         };
         KeyPositions {

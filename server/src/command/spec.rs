@@ -21,6 +21,8 @@ pub enum Group {
     Server,
     /// Sets.
     Set,
+    /// Sorted sets.
+    SortedSet,
     /// Strings.
     String,
 }
@@ -36,6 +38,7 @@ impl Group {
             Self::Pubsub => "pubsub",
             Self::Server => "server",
             Self::Set => "set",
+            Self::SortedSet => "sorted-set",
             Self::String => "string",
         }
     }
@@ -153,8 +156,9 @@ impl CommandSpec {
     pub fn key_range(&self) -> (isize, isize, isize) {
         let mut range: Option<(isize, isize, isize)> = None;
         for keys in self.keys {
+            // other kinds of keys are not told in this way
             let FindKeys::Range { last, step } = keys.find else {
-                return (0, 0, 0);
+                continue;
             };
             let last = if last < 0 { last } else { keys.first + last };
             range = Some(match range {

@@ -87,9 +87,19 @@ fn describe_keys(keys: &KeySpec, reply: &mut ReplyBuf) {
     reply.bulk(b"begin_search");
     reply.map(2);
     reply.bulk(b"type");
-    reply.bulk(b"index");
-    reply.bulk(b"spec");
-    push_numbers(&[("index", keys.first)], reply);
+    if let FindKeys::Keyword(word) = keys.find {
+        reply.bulk(b"keyword");
+        reply.bulk(b"spec");
+        reply.map(2);
+        reply.bulk(b"keyword");
+        reply.bulk(word.as_bytes());
+        reply.bulk(b"startfrom");
+        reply.integer(keys.first as i64);
+    } else {
+        reply.bulk(b"index");
+        reply.bulk(b"spec");
+        push_numbers(&[("index", keys.first)], reply);
+    }
     reply.bulk(b"find_keys");
     reply.map(2);
     reply.bulk(b"type");
@@ -98,6 +108,11 @@ fn describe_keys(keys: &KeySpec, reply: &mut ReplyBuf) {
             reply.bulk(b"range");
             reply.bulk(b"spec");
             push_numbers(&[("lastkey", last), ("keystep", step), ("limit", 0)], reply);
+        }
+        FindKeys::Keyword(_) => {
+            reply.bulk(b"range");
+            reply.bulk(b"spec");
+            push_numbers(&[("lastkey", 0), ("keystep", 1), ("limit", 0)], reply);
         }
         FindKeys::Counted => {
             reply.bulk(b"keynum");

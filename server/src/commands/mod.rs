@@ -45,6 +45,7 @@ pub mod set;
 pub(crate) mod set_algebra;
 pub(crate) mod sets;
 pub mod slowlog;
+pub(crate) mod sorted_set;
 mod string_options;
 mod string_value;
 pub mod strings;

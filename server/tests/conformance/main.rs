@@ -14,5 +14,6 @@ mod large;
 mod pipelines;
 mod script;
 mod sets;
+mod sorted_sets;
 mod strings;
 mod tracking;

@@ -23,5 +23,6 @@ mod protocol;
 mod pubsub;
 mod server_commands;
 mod sessions;
+mod sorted_sets;
 mod tracking;
 mod upkeep;

@@ -10,12 +10,13 @@ mod keys;
 mod pubsub;
 mod server;
 mod sets;
+mod sorted_sets;
 mod strings;
 
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 8] = [
+pub const GROUPS: [&[CommandSpec]; 9] = [
     bitmap::ROWS,
     connection::ROWS,
     hashes::ROWS,
@@ -23,6 +24,7 @@ pub const GROUPS: [&[CommandSpec]; 8] = [
     pubsub::ROWS,
     server::ROWS,
     sets::ROWS,
+    sorted_sets::ROWS,
     strings::ROWS,
 ];
 
@@ -98,7 +100,8 @@ mod tests {
             for keys in spec.keys {
                 assert!(keys.first > 0, "{}", entry.full_name);
                 let positions: Vec<usize> = keys.positions(&request).collect();
-                assert!(!positions.is_empty(), "{}", entry.full_name);
+                let is_optional = matches!(keys.find, FindKeys::Keyword(_));
+                assert_eq!(positions.is_empty(), is_optional, "{}", entry.full_name);
                 assert!(positions.iter().all(|position| *position < count_min));
                 if let FindKeys::Range { step, .. } = keys.find {
                     assert!(step > 0, "{}", entry.full_name);
