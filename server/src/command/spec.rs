@@ -21,6 +21,8 @@ pub enum Group {
     Server,
     /// Sets.
     Set,
+    /// Places.
+    Geo,
     /// Sorted sets.
     SortedSet,
     /// Strings.
@@ -38,6 +40,7 @@ impl Group {
             Self::Pubsub => "pubsub",
             Self::Server => "server",
             Self::Set => "set",
+            Self::Geo => "geo",
             Self::SortedSet => "sorted-set",
             Self::String => "string",
         }

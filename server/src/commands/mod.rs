@@ -24,6 +24,7 @@ mod deadline;
 pub mod debug;
 pub(crate) mod element_scan;
 pub mod expiry;
+pub(crate) mod geo;
 pub(crate) mod hash_numbers;
 pub(crate) mod hashes;
 pub mod help;

@@ -8,6 +8,7 @@ mod socket;
 
 mod bitmaps;
 mod expiry;
+mod geo;
 mod hashes;
 mod keys;
 mod large;

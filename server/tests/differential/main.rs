@@ -20,6 +20,7 @@ mod pools;
 mod random;
 mod redis;
 mod requests;
+mod sorted_sets;
 
 use std::io;
 
@@ -52,6 +53,7 @@ fn answers_as_redis_does() {
         let protocol = if index % 2 == 0 { "2" } else { "3" };
         let mut sequence: Vec<Request> = (0..REQUESTS).map(|_| request(&mut random)).collect();
         sequence.extend(questions());
+        sequence.extend(sorted_sets::questions());
         for client in &mut clients {
             reset(client, protocol).expect("the server answers");
         }
@@ -69,6 +71,7 @@ fn reset(client: &mut Client, protocol: &str) -> io::Result<()> {
         ("hash-max-listpack-value", "20"),
         ("set-max-intset-entries", "6"),
         ("set-max-listpack-entries", "0"),
+        ("zset-max-listpack-entries", "6"),
     ] {
         client.call(&["CONFIG", "SET", parameter, bound])?;
     }

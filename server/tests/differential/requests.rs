@@ -7,6 +7,7 @@ use super::pools::{
     LARGE_KEYS, LARGE_OFFSETS, OFFSETS, PATTERNS, SET_KEYS, VALUES, options,
 };
 use super::random::Random;
+use super::sorted_sets;
 
 /// How replies are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,8 +213,14 @@ const NEAR_IN_TIME: &[&str] = &["TTL K", "PTTL K", "EXPIRETIME K", "PEXPIRETIME 
 /// One request in so many has an argument added, removed or replaced.
 const MUTATED_ONE_IN: usize = 12;
 
+/// One request in so many is about sorted sets.
+const SORTED_SETS_ONE_IN: usize = 3;
+
 /// The next request.
 pub(crate) fn request(random: &mut Random) -> Request {
+    if random.one_in(SORTED_SETS_ONE_IN) {
+        return sorted_sets::request(random);
+    }
     let (templates, strictness) = match random.below(20) {
         0 => (ANY_ORDER, Strictness::AnyOrder),
         1 => (STEP, Strictness::Step),

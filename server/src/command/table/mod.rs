@@ -5,6 +5,7 @@
 
 mod bitmap;
 mod connection;
+mod geo;
 mod hashes;
 mod keys;
 mod pubsub;
@@ -16,9 +17,10 @@ mod strings;
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 9] = [
+pub const GROUPS: [&[CommandSpec]; 10] = [
     bitmap::ROWS,
     connection::ROWS,
+    geo::ROWS,
     hashes::ROWS,
     keys::ROWS,
     pubsub::ROWS,
