@@ -23,6 +23,7 @@ pub mod control;
 pub mod devices;
 pub mod error_counts;
 pub mod events;
+mod hyperloglog;
 pub mod identity;
 pub mod info;
 pub mod keyspace;

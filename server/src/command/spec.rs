@@ -15,6 +15,8 @@ pub enum Group {
     Generic,
     /// Hashes.
     Hash,
+    /// HyperLogLogs.
+    HyperLogLog,
     /// Publish and subscribe.
     Pubsub,
     /// The server.
@@ -37,6 +39,7 @@ impl Group {
             Self::Connection => "connection",
             Self::Generic => "generic",
             Self::Hash => "hash",
+            Self::HyperLogLog => "hyperloglog",
             Self::Pubsub => "pubsub",
             Self::Server => "server",
             Self::Set => "set",

@@ -28,6 +28,7 @@ pub(crate) mod geo;
 pub(crate) mod hash_numbers;
 pub(crate) mod hashes;
 pub mod help;
+pub mod hyperloglog;
 pub mod info;
 pub mod keys;
 pub mod latency;

@@ -1,5 +1,5 @@
-//! The bounds within which Redis keeps a collection compact. Here they change only what OBJECT
-//! ENCODING says.
+//! The bounds within which Redis keeps a value compact. Here they change only what OBJECT ENCODING
+//! says, and how the registers of a HyperLogLog are kept.
 //!
 //! Owns a copy of their numbers that every command may read. Must never decide how a value is kept.
 
@@ -14,6 +14,8 @@ pub enum Threshold {
     HashEntries,
     /// Bytes of a hash's field or value.
     HashValue,
+    /// Bytes of a HyperLogLog whose registers are kept as runs.
+    HllSparseBytes,
     /// Entries of a list's part, or a code for its bytes where it is negative.
     ListSize,
     /// Members of a set of integers.
@@ -29,9 +31,10 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::HashEntries,
         Self::HashValue,
+        Self::HllSparseBytes,
         Self::ListSize,
         Self::SetIntsetEntries,
         Self::SetEntries,
@@ -45,6 +48,7 @@ impl Threshold {
         match self {
             Self::HashEntries => "hash-max-listpack-entries",
             Self::HashValue => "hash-max-listpack-value",
+            Self::HllSparseBytes => "hll-sparse-max-bytes",
             Self::ListSize => "list-max-listpack-size",
             Self::SetIntsetEntries => "set-max-intset-entries",
             Self::SetEntries => "set-max-listpack-entries",
@@ -94,7 +98,7 @@ mod tests {
     fn every_threshold_has_its_parameter() {
         let thresholds = Thresholds::default();
         let numbers = Threshold::ALL.map(|threshold| thresholds.get(threshold));
-        assert_eq!(numbers, [128, 64, -2, 512, 128, 64, 128, 64]);
+        assert_eq!(numbers, [128, 64, 3000, -2, 512, 128, 64, 128, 64]);
         thresholds.remember("set-max-listpack-value", "7");
         thresholds.remember("hz", "3");
         assert_eq!(thresholds.get(Threshold::SetValue), 7);

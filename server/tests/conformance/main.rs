@@ -10,6 +10,7 @@ mod bitmaps;
 mod expiry;
 mod geo;
 mod hashes;
+mod hyperloglogs;
 mod keys;
 mod large;
 mod pipelines;

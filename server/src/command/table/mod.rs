@@ -7,6 +7,7 @@ mod bitmap;
 mod connection;
 mod geo;
 mod hashes;
+mod hyperloglog;
 mod keys;
 mod pubsub;
 mod server;
@@ -17,11 +18,12 @@ mod strings;
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 10] = [
+pub const GROUPS: [&[CommandSpec]; 11] = [
     bitmap::ROWS,
     connection::ROWS,
     geo::ROWS,
     hashes::ROWS,
+    hyperloglog::ROWS,
     keys::ROWS,
     pubsub::ROWS,
     server::ROWS,
