@@ -1,7 +1,8 @@
 """Redis's own test suite, from Debian's source package: fetched, checked by apt, unpacked.
 
-Nothing of it belongs to this repository. apt's own lists of sources are used, with packages' sources
-in the place of packages, in a directory of their own: nothing of the machine's apt is changed.
+Nothing of it belongs to this repository. apt's own lists of sources are used, with packages'
+sources in the place of packages, in a directory of their own: nothing of the machine's apt is
+changed.
 """
 
 import glob
