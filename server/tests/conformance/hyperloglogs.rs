@@ -11,9 +11,9 @@ fn different_elements_are_counted() {
         GETRANGE h 0 3 -> 'HYLL'
         GETRANGE h 15 15 -> '\\x80'
         PFCOUNT h -> :7
-        GETRANGE h 15 15 -> '\\0'
+        GETRANGE h 15 15 -> '\\x00'
         PFADD h a b -> :0
-        GETRANGE h 15 15 -> '\\0'
+        GETRANGE h 15 15 -> '\\x00'
         PFADD h h -> :1
         GETRANGE h 15 15 -> '\\x80'
         PFCOUNT h -> :8
