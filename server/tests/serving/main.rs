@@ -9,6 +9,7 @@ mod admission;
 mod backlog;
 mod binary;
 mod client_commands;
+mod collections;
 mod configuration;
 mod documents;
 mod events;
