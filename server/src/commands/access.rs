@@ -50,7 +50,7 @@ pub(crate) fn attempt_change(
 pub(crate) fn change(
     cx: Cx,
     args: Args,
-    change: impl AsyncFn(&Cx, &Args, Locked<'_>, &mut ReplyBuf) -> Result<(), CommandError> + 'static,
+    run: impl AsyncFn(&Cx, &Args, Locked<'_>, &mut ReplyBuf) -> Result<(), CommandError> + 'static,
 ) -> Pending {
     Box::pin(async move {
         let locks = cx.store.lock(&[(cx.db(), &args[1])]).await;
@@ -60,7 +60,7 @@ pub(crate) fn change(
             found,
         };
         let mut reply = cx.reply();
-        change(&cx, &args, locked, &mut reply).await?;
+        run(&cx, &args, locked, &mut reply).await?;
         Ok(reply)
     })
 }

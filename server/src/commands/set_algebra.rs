@@ -1,7 +1,7 @@
 //! SINTER, SINTERCARD, SINTERSTORE, SUNION, SUNIONSTORE, SDIFF, SDIFFSTORE.
 //!
-//! Owns the algebra. What is held in memory are the members of the smallest or first set; the others
-//! are asked for them or, where that reads less, gone over.
+//! Owns the algebra. What is held in memory are the members of the smallest or first set; the
+//! others are asked for them or, where that reads less, gone over.
 
 use std::collections::{HashMap, HashSet};
 

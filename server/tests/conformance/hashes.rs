@@ -133,7 +133,6 @@ fn encodings_are_sticky() {
         "
         CONFIG SET hash-max-listpack-entries 3 hash-max-ziplist-value 5 -> +OK
         CONFIG GET hash-max-listpack-value -> ['hash-max-listpack-value' '5']
-        CONFIG SET hash-max-listpack-entries -1 -> -ERR CONFIG SET failed (possibly related to argument 'hash-max-listpack-entries') - argument must be between 0 and 9223372036854775807 inclusive
         HSET h a 1 b 2 c 3 -> :3
         OBJECT ENCODING h -> 'listpack'
         HSET h a 12345 -> :0
@@ -155,6 +154,11 @@ fn encodings_are_sticky() {
         COPY g c -> :1
         OBJECT ENCODING c -> 'hashtable'
         ",
+    );
+    script.check(
+        "CONFIG SET hash-max-listpack-entries -1",
+        "-ERR CONFIG SET failed (possibly related to argument 'hash-max-listpack-entries') - \
+         argument must be between 0 and 9223372036854775807 inclusive",
     );
 }
 

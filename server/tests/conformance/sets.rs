@@ -168,7 +168,8 @@ fn encodings_follow_redis() {
     let mut script = Script::start();
     script.run(
         "
-        CONFIG SET set-max-intset-entries 4 set-max-listpack-entries 3 set-max-listpack-value 4 -> +OK
+        CONFIG SET set-max-intset-entries 4 set-max-listpack-entries 3 -> +OK
+        CONFIG SET set-max-listpack-value 4 -> +OK
         SADD i 1 2 3 -> :3
         OBJECT ENCODING i -> 'intset'
         SADD i 4 -> :1

@@ -16,7 +16,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 /// A key of one of so many.
 fn key(number: usize) -> Vec<u8> {
     let mut key = format!("key:{number}").into_bytes();
-    if number % 97 == 0 {
+    if number.is_multiple_of(97) {
         key.resize(2049 + number % 3000, b'k');
     }
     key
@@ -218,7 +218,8 @@ fn samples_are_uniform() {
             // chi squared of so many degrees of freedom: mean `count`, deviation sqrt(2 count)
             let deviation = |hits: &u32| (f64::from(*hits) - 200.0).powi(2) / 200.0;
             let chi_squared: f64 = hits.values().map(deviation).sum();
-            let bound = count as f64 + 6.0 * (2.0 * count as f64).sqrt();
+            let freedom = f64::from(count as u32);
+            let bound = freedom + 6.0 * (2.0 * freedom).sqrt();
             assert!(chi_squared < bound, "{chi_squared} of {count}");
         }
     });
