@@ -94,7 +94,7 @@ impl World {
 
     fn spoil(&mut self, opened: &Opened, spoilt: &mut Vec<Spoilt>) {
         for _ in 0..BYTES_AT_ONCE {
-            let rotten = rot(&opened.devices, &mut self.random);
+            let rotten = rot(&opened.devices, false, &mut self.random);
             spoilt.extend(rotten.map(|(device, offset, _)| Spoilt { device, offset }));
         }
     }

@@ -1,6 +1,7 @@
 //! Rot: a byte of what was durable changes by itself, and the store is opened on it. It may lose
 //! what the byte belonged to, says so, and serves the rest; it never shows what is rotten.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cellar_storage::device::sim::{SimDevice, SimRandom};
@@ -55,6 +56,29 @@ fn is_open_cold(device: &SimDevice, start: u64) -> bool {
     })
 }
 
+/// Of these blocks, keeps those in the bodies of cold segments that are not sealed, if any are.
+fn keep_open_cold(device: &SimDevice, blocks: &mut Vec<u64>) {
+    let segment_bytes = u64::from(SEGMENT_BYTES_MIN);
+    let start_of = |block: u64| block - (block - RESERVED_BYTES) % segment_bytes;
+    let starts: BTreeSet<u64> = blocks
+        .iter()
+        .filter(|block| **block >= RESERVED_BYTES)
+        .map(|block| start_of(*block))
+        .collect();
+    let open: BTreeSet<u64> = starts
+        .into_iter()
+        .filter(|start| is_open_cold(device, *start))
+        .collect();
+    let is_inside = |block: &u64| {
+        *block >= RESERVED_BYTES
+            && open.contains(&start_of(*block))
+            && block - start_of(*block) >= SEGMENT_HEADER_BYTES as u64
+    };
+    if blocks.iter().any(is_inside) {
+        blocks.retain(is_inside);
+    }
+}
+
 /// What one rotten byte may do at most.
 struct Harm {
     /// Keys that the store says are damaged.
@@ -69,7 +93,8 @@ impl World {
     /// Opens the store on what the last life left, with a rotten byte. Nothing goes on from there.
     pub(crate) fn open_rotten(&mut self, before: &[Arc<SimDevice>]) -> Result<(), Violation> {
         let devices = self.crashed(before);
-        let Some((_, _, spot)) = rot(&devices, &mut self.random) else {
+        let aims = self.random.flip();
+        let Some((_, _, spot)) = rot(&devices, aims, &mut self.random) else {
             return Ok(());
         };
         self.tally.rotten += 1;
@@ -152,13 +177,18 @@ impl World {
     }
 }
 
-/// Changes one byte of what is held: on which device, where, and what it belongs to.
+/// Changes one byte of what is held: on which device, where, and what it belongs to. `aims`: it is
+/// one of a cold segment that is not sealed, if there is any.
 pub(crate) fn rot(
     devices: &[Arc<SimDevice>],
+    aims: bool,
     random: &mut SimRandom,
 ) -> Option<(Arc<SimDevice>, u64, Spot)> {
     let device = &devices[random.below(devices.len() as u64) as usize];
-    let held = device.held();
+    let mut held = device.held();
+    if aims {
+        keep_open_cold(device, &mut held);
+    }
     let count = Some(held.len() as u64).filter(|count| *count > 0)?;
     let block = held[random.below(count) as usize];
     let offset = block + random.below(512);
