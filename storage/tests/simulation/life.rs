@@ -15,16 +15,12 @@ use crate::model::{Key, Model, Version, Violation, ensure};
 use crate::opening::Opened;
 use crate::pace::{STEPS_MAX, drive, finish, watch};
 use crate::scene::Scene;
+use crate::stage::{STEPS_PER_LOOK, Stage};
 use crate::trouble::{Trouble, fail_next_write};
 use crate::witness::{bytes_of, map_bytes};
 use crate::world::{Ending, World};
 
-/// Steps between two looks at whether the cleaner has freed anything.
-const STEPS_PER_LOOK: u64 = 50;
-/// Steps that count as soon after it has.
-const STEPS_SOON: u64 = 400;
-/// Steps between two looks at whether a write may fail now, and looks at most.
-const STEPS_PER_CLOSE_LOOK: u64 = 10;
+/// Looks at most at whether a write may fail now, or the store be closed.
 const LOOKS_MAX: u64 = 500;
 /// After this much idle time everything expired is removed and everything swept.
 const QUIET_US: u64 = 8_000_000;
@@ -47,7 +43,7 @@ impl World {
             (watch(&scene, u64::MAX), steps),
         )
         .and_then(|_| scene.take_violation())
-        .and_then(|()| self.wait_for_freeing(&scene, &mut opened))
+        .and_then(|()| self.wait_for_cleaner(&scene, &mut opened))
         .and_then(|()| self.retire(&scene, &mut opened, ending))
         .and_then(|ending| {
             scene.check_latch(opened.store.durable_lsn())?;
@@ -85,27 +81,20 @@ impl World {
         Rc::new(Scene::new(plan, clock, (model, self.next_value), trouble))
     }
 
-    /// In every other life the end comes soon after the cleaner freed segments, if it does so.
-    fn wait_for_freeing(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
-        let freed = |opened: &Opened| opened.store.stats().cleaner_freed_bytes;
-        let before = freed(opened);
-        if before == 0 || self.random.flip() {
+    /// In every other life the end comes soon after a stage of the cleaner's work, if it works.
+    fn wait_for_cleaner(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
+        let stage = Stage::draw(&mut self.random);
+        let works = self.tally.cleaned_segments > 0 || stage.bytes(opened) > 0;
+        if !works || self.random.flip() {
             return Ok(());
         }
-        let turns = self.plan.steps_max / STEPS_PER_LOOK;
-        for _ in 0..turns {
-            let steps = if freed(opened) > before {
-                1 + self.random.below(STEPS_SOON)
-            } else {
-                STEPS_PER_LOOK
-            };
-            drive(&mut opened.executor, scene, (watch(scene, u64::MAX), steps))?;
-            scene.take_violation()?;
-            if steps != STEPS_PER_LOOK {
-                break;
-            }
-        }
-        Ok(())
+        let before = stage.bytes(opened);
+        let looks = self.plan.steps_max / STEPS_PER_LOOK;
+        let has_come = |opened: &Opened| stage.bytes(opened) > before;
+        go_on(scene, opened, looks, has_come)?;
+        let steps = Stage::steps_after(&mut self.random);
+        drive(&mut opened.executor, scene, (watch(scene, u64::MAX), steps))?;
+        scene.take_violation()
     }
 
     /// What comes before the end: at times a recount, then the closing. How the life ends.
@@ -127,7 +116,7 @@ impl World {
                 let moved = |opened: &Opened| opened.store.stats().cleaner_relocated_bytes;
                 let before = moved(opened);
                 let has_moved = |opened: &Opened| moved(opened) > before;
-                go_on(scene, opened, (LOOKS_MAX, STEPS_PER_CLOSE_LOOK), has_moved)?;
+                go_on(scene, opened, LOOKS_MAX, has_moved)?;
             }
             return self.close(scene, opened);
         }
@@ -145,11 +134,11 @@ impl World {
             is_durable && stats.segments_cleaning > 0 && stats.segments_open <= 1
         };
         if waits {
-            go_on(scene, opened, (LOOKS_MAX, STEPS_PER_CLOSE_LOOK), is_due)?;
+            go_on(scene, opened, LOOKS_MAX, is_due)?;
         }
         fail_next_write(&opened.devices);
         let is_latched = |opened: &Opened| opened.store.is_latched();
-        go_on(scene, opened, (LOOKS_MAX, STEPS_PER_CLOSE_LOOK), is_latched)
+        go_on(scene, opened, LOOKS_MAX, is_latched)
     }
 
     /// Starts the upkeep and the clients: tells whether the upkeep has ended.
@@ -255,18 +244,19 @@ pub(crate) fn find_losses(scene: &Scene, handle: &Handle) -> Result<(), Violatio
     Ok(())
 }
 
-/// Goes on until something is so, or for so many looks of so many steps.
+/// Goes on until something is so, or for so many looks.
 fn go_on(
     scene: &Scene,
     opened: &mut Opened,
-    (looks, steps): (u64, u64),
+    looks: u64,
     is_so: impl Fn(&Opened) -> bool,
 ) -> Result<(), Violation> {
     for _ in 0..looks {
         if is_so(opened) {
             break;
         }
-        drive(&mut opened.executor, scene, (watch(scene, u64::MAX), steps))?;
+        let watching = watch(scene, u64::MAX);
+        drive(&mut opened.executor, scene, (watching, STEPS_PER_LOOK))?;
         scene.take_violation()?;
     }
     Ok(())

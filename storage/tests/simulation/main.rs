@@ -65,6 +65,7 @@ mod policies;
 mod reads;
 mod rot;
 mod scene;
+mod stage;
 mod tally;
 mod trouble;
 mod witness;
