@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::future::pending;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ use crate::world::{Ending, World};
 
 /// Looks at most at whether a write may fail now, or the store be closed.
 const LOOKS_MAX: u64 = 500;
+/// Steps at most between a closing in order and the end of the power.
+const STEPS_AFTER_CLOSE: [u64; 3] = [1, 20, 200];
 /// After this much idle time everything expired is removed and everything swept.
 const QUIET_US: u64 = 8_000_000;
 /// The same where the upkeep may still wait for a device that does not answer.
@@ -35,7 +38,7 @@ impl World {
         let scene = self.begin(trouble);
         let upkeep_ended = self.hire(&scene, &opened);
         let steps = self.plan.steps(self.ended.is_none(), &mut self.random);
-        let closes = self.random.below(5) == 0 || trouble == Trouble::LastWrite;
+        let closes = self.random.below(4) == 0 || trouble == Trouble::LastWrite;
         let ending = if closes { Ending::Close } else { Ending::Crash };
         let lived = drive(
             &mut opened.executor,
@@ -111,7 +114,7 @@ impl World {
             self.fail_last_write(scene, opened)?;
         }
         if ending == Ending::Close {
-            if self.random.flip() {
+            if self.random.below(4) > 0 {
                 // Then the cleaner has copies that it is about to write.
                 let moved = |opened: &Opened| opened.store.stats().cleaner_relocated_bytes;
                 let before = moved(opened);
@@ -127,11 +130,17 @@ impl World {
     /// they can write no more, so that nothing but the failure stands against a closing in order.
     fn fail_last_write(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
         let waits = self.random.below(4) > 0;
+        let are_idle = self.random.flip();
+        if are_idle {
+            // What the cleaner has begun it goes on with, and nobody else writes.
+            scene.is_stopping.set(true);
+            finish(&mut opened.executor, scene)?;
+        }
         let is_due = |opened: &Opened| {
             let is_durable = opened.store.durable_lsn() == opened.handles[0].published_lsn();
             let stats = opened.store.stats();
             // The cleaner's own, if any.
-            is_durable && stats.segments_cleaning > 0 && stats.segments_open <= 1
+            is_durable && stats.segments_cleaning > 0 && (are_idle || stats.segments_open <= 1)
         };
         if waits {
             go_on(scene, opened, LOOKS_MAX, is_due)?;
@@ -215,7 +224,10 @@ impl World {
         let closing = async move { store.close(&handle).await };
         let closed = drive(&mut opened.executor, scene, (closing, STEPS_MAX))?;
         let ending = match closed {
-            Some(Ok(())) if !was_latched && self.random.flip() => return Ok(Ending::Exit),
+            Some(Ok(())) if !was_latched && self.random.below(3) > 0 => {
+                self.linger(scene, opened)?;
+                return Ok(Ending::Exit);
+            }
             Some(Ok(())) if !was_latched => Ending::Close,
             Some(Err(StoreError::Latched)) if was_latched => Ending::RefusedClose,
             Some(Err(StoreError::Latched)) if scene.trouble.may_latch() => Ending::FailedClose,
@@ -226,6 +238,21 @@ impl World {
         finish(&mut opened.executor, scene)?;
         let quiet = self.clock.sleep(quiet_us(scene));
         drive(&mut opened.executor, scene, (quiet, STEPS_MAX)).map(|_| ending)
+    }
+
+    /// Lets go on what a closing in order has left under way, until the power goes: nothing that a
+    /// start would miss. At times that is as soon as the cleaner has written something.
+    fn linger(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
+        let is_keen = self.random.flip();
+        let before = Stage::Wrote.bytes(opened);
+        let bound = STEPS_AFTER_CLOSE[self.random.below(3) as usize];
+        for _ in 0..self.random.below(bound) {
+            drive(&mut opened.executor, scene, (pending::<()>(), 1))?;
+            if is_keen && Stage::Wrote.bytes(opened) > before {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -255,7 +282,11 @@ fn go_on(
         if is_so(opened) {
             break;
         }
-        let watching = watch(scene, u64::MAX);
+        // The upkeep goes on when the clients have ended.
+        let watching = async {
+            watch(scene, u64::MAX).await;
+            pending::<()>().await;
+        };
         drive(&mut opened.executor, scene, (watching, STEPS_PER_LOOK))?;
         scene.take_violation()?;
     }
