@@ -140,11 +140,53 @@ impl Plan {
             steps_max: [2_000, 20_000, 40_000][random.below(3) as usize],
             remains: 1 + random.below(5),
         };
-        match random.below(7) {
+        match random.below(9) {
             0 | 1 => plan.of_churn(random),
             2 => plan.of_readers(random),
             3 => plan.of_cache(random),
+            4 => plan.of_fullness(random),
+            5 => plan.of_removals(random),
             _ => plan,
+        }
+    }
+
+    /// More values than the devices hold, and none may go.
+    fn of_fullness(self, random: &mut SimRandom) -> Self {
+        let sizes = [Sizes::Medium, Sizes::Mixed, Sizes::Large][random.below(3) as usize];
+        let held = self.device_count * SEGMENTS_MIN * u64::from(SEGMENT_BYTES_MIN);
+        let keys = (2 * held / sizes.mean_bytes()).min(KEYS_MAX);
+        Self {
+            segments: SEGMENTS_MIN,
+            room_percent: [100, 60][random.below(2) as usize],
+            keys_per_database: keys / (2 * self.client_count),
+            sizes,
+            skew_percent: 10,
+            deadline_percent: 0,
+            removal_percent: 5,
+            flushes_per_mille: 0,
+            pause_us_max: 1,
+            lives: 3 + random.below(3),
+            steps_max: 20_000,
+            remains: 1,
+            ..self
+        }
+    }
+
+    /// Keys that come and go, so that the cleaner carries tombstones on; much is not durable.
+    fn of_removals(self, random: &mut SimRandom) -> Self {
+        Self {
+            keys_per_database: 20 + random.below(80),
+            sizes: Sizes::Small,
+            skew_percent: [10, 50, 90][random.below(3) as usize],
+            deadline_percent: 0,
+            removal_percent: [40, 60][random.below(2) as usize],
+            waits_per_mille: 0,
+            appendfsync: AppendFsync::Everysec,
+            device_count: 1,
+            room_percent: 60,
+            steps_max: 20_000,
+            remains: 3 + random.below(3),
+            ..self.of_churn(random)
         }
     }
 
