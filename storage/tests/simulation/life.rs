@@ -23,6 +23,8 @@ use crate::world::{Ending, World};
 
 /// Looks at most at whether a write may fail now, or the store be closed.
 const LOOKS_MAX: u64 = 500;
+/// The same where it is worth waiting for.
+const LOOKS_OF_PATIENCE_MAX: u64 = 4_000;
 /// Steps at most between a closing in order and the end of the power.
 const STEPS_AFTER_CLOSE: [u64; 3] = [1, 20, 200];
 /// After this much idle time everything expired is removed and everything swept.
@@ -130,20 +132,20 @@ impl World {
     /// they can write no more, so that nothing but the failure stands against a closing in order.
     fn fail_last_write(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
         let waits = self.random.below(4) > 0;
-        let are_idle = self.random.flip();
-        if are_idle {
-            // What the cleaner has begun it goes on with, and nobody else writes.
-            scene.is_stopping.set(true);
-            finish(&mut opened.executor, scene)?;
-        }
+        // Clients have no segment left to write to only now and then.
+        let looks = if self.random.flip() {
+            LOOKS_MAX
+        } else {
+            LOOKS_OF_PATIENCE_MAX
+        };
         let is_due = |opened: &Opened| {
             let is_durable = opened.store.durable_lsn() == opened.handles[0].published_lsn();
             let stats = opened.store.stats();
             // The cleaner's own, if any.
-            is_durable && stats.segments_cleaning > 0 && (are_idle || stats.segments_open <= 1)
+            is_durable && stats.segments_cleaning > 0 && stats.segments_open <= 1
         };
         if waits {
-            go_on(scene, opened, LOOKS_MAX, is_due)?;
+            go_on(scene, opened, looks, is_due)?;
         }
         fail_next_write(&opened.devices);
         let is_latched = |opened: &Opened| opened.store.is_latched();
