@@ -53,7 +53,7 @@ pub(crate) struct Client {
 }
 
 /// All operations, with their weights.
-const OPERATIONS: [(&str, u64); 21] = [
+const OPERATIONS: [(&str, u64); 22] = [
     ("set", 260),
     ("set if", 50),
     ("remove", 0),
@@ -74,10 +74,14 @@ const OPERATIONS: [(&str, u64); 21] = [
     ("flush", 0),
     ("swap", 5),
     ("set policy", 0),
+    ("set memory", 0),
     ("wait", 0),
 ];
 /// Keys of a client's databases that are set in one batch while it fills them.
 const FILLED_AT_ONCE: u64 = 4;
+/// One bound on memory in so many is too low for any key, in bytes; the others are none.
+const SHORT_ONE_IN: u64 = 4;
+const SHORT_BYTES: u64 = 1;
 /// What is in the plan stands in these tenths of a percent.
 const WEIGHT_PER_PERCENT: u64 = 10;
 
@@ -152,6 +156,7 @@ impl Client {
             "get slowly" => plan.slow_reads_per_mille,
             "flush" => plan.flushes_per_mille,
             "set policy" => plan.policy_changes_per_mille,
+            "set memory" => plan.memory_changes_per_mille,
             _ => usual,
         };
         let sum: u64 = OPERATIONS.iter().map(|(name, w)| weight(name, *w)).sum();
@@ -188,6 +193,10 @@ impl Client {
             "swap" => self.swap().await,
             "set policy" => {
                 self.set_policy();
+                Ok(())
+            }
+            "set memory" => {
+                self.set_memory();
                 Ok(())
             }
             "wait" => self.wait().await,
@@ -424,6 +433,14 @@ impl Client {
         let policy = EvictionPolicy::ALL[self.random.below(8) as usize];
         self.scene.set_policy(self.handle.store(), policy);
         self.scene.tally.borrow_mut().policy_changes += 1;
+    }
+
+    /// Sets another bound on memory: none, or now and then one below what the index takes by
+    /// itself, so that whatever the policy lets go has to go.
+    fn set_memory(&mut self) {
+        let is_short = self.random.below(SHORT_ONE_IN) == 0;
+        let bytes = if is_short { SHORT_BYTES } else { 0 };
+        self.handle.store().set_memory_bytes_max(bytes);
     }
 
     /// A key was looked for after `start` and not found, though nobody has removed it. Whether a

@@ -27,9 +27,9 @@
 //! A start may find a blank device more, or a last device that has grown: afterwards all of it is
 //! in use, and whoever does without a device that the store has is told so.
 //!
-//! Under a policy that evicts, a key may be gone whenever it is looked for. Once it was seen to be,
-//! it stays away, after a crash too if that was durable; and where any key may go no write fails
-//! for want of space.
+//! Under a policy that evicts, a key may be gone whenever it is looked for, for want of space or of
+//! memory. Once it was seen to be, it stays away, after a crash too if that was durable; and where
+//! any key may go no write fails for want of space.
 //!
 //! Now and then the devices fail: reads, writes, flushes, allocations, of a life or of a recovery;
 //! a device has less room than it should; a block goes to a wrong place at a crash; a byte rots.

@@ -90,6 +90,8 @@ pub(crate) struct Plan {
     pub(crate) policy: EvictionPolicy,
     /// Of a thousand operations, how many set another policy.
     pub(crate) policy_changes_per_mille: u64,
+    /// And how many set another bound on memory.
+    pub(crate) memory_changes_per_mille: u64,
     /// Pauses between operations, in microseconds at most.
     pub(crate) pause_us_max: u64,
     /// How long a reader may hold its pins, in microseconds at most.
@@ -134,6 +136,7 @@ impl Plan {
             flushes_per_mille: 3,
             policy: EvictionPolicy::NoEviction,
             policy_changes_per_mille: 0,
+            memory_changes_per_mille: 0,
             pause_us_max: [1, 1_000, 50_000][random.below(3) as usize],
             pinned_us_max: [10_000, 2_000_000][random.below(2) as usize],
             lives: 4 + random.below(12),
@@ -206,6 +209,8 @@ impl Plan {
             removal_percent: 5,
             policy: EvictionPolicy::ALL[random.below(8) as usize],
             policy_changes_per_mille: [0, 2][random.below(2) as usize],
+            // A bound on memory shrinks the cache, too.
+            memory_changes_per_mille: if self.has_cache { 0 } else { 2 },
             pause_us_max: 1,
             lives: 4 + random.below(8),
             steps_max: 40_000,

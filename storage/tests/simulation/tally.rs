@@ -69,6 +69,8 @@ tally! {
     relocated_bytes,
     expired_keys,
     evicted_keys,
+    /// Those of them that went for want of memory.
+    evicted_keys_for_memory,
     /// Keys that were looked for and had been evicted.
     losses,
     policy_changes,

@@ -194,6 +194,7 @@ impl World {
         tally.relocated_bytes += stats.cleaner_relocated_bytes;
         tally.expired_keys += stats.expired_keys;
         tally.evicted_keys += stats.evicted_keys;
+        tally.evicted_keys_for_memory += stats.evicted_keys_for_memory;
         self.tally.add(&tally);
         self.note(stats.lsn_published);
         self.note(stats.device_reads ^ stats.device_writes << 32);
