@@ -43,7 +43,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
     CommandSpec::new("pfdebug", 3, GROUP, Handler::Wait(hyperloglog::pfdebug))
         .flags(&[Write, DenyOom, Admin], &[Acl::HyperLogLog])
         .keys(&[KeySpec::at(2, KeyAccess::READ_WRITE)])
-        .syntax("GETREG | DECODE | ENCODING | TODENSE key")
+        .syntax("subcommand key")
         .doc("2.8.9", "Shows how a count is kept.", "O(1)"),
     CommandSpec::new("pfmerge", -2, GROUP, Handler::Wait(hyperloglog::pfmerge))
         .flags(&[Write, DenyOom], &[Acl::HyperLogLog])

@@ -104,7 +104,8 @@ mod tests {
             for keys in spec.keys {
                 assert!(keys.first > 0, "{}", entry.full_name);
                 let positions: Vec<usize> = keys.positions(&request).collect();
-                let is_optional = matches!(keys.find, FindKeys::Keyword(_));
+                let is_beyond = keys.first.unsigned_abs() >= count_min;
+                let is_optional = is_beyond || matches!(keys.find, FindKeys::Keyword(_));
                 assert_eq!(positions.is_empty(), is_optional, "{}", entry.full_name);
                 assert!(positions.iter().all(|position| *position < count_min));
                 if let FindKeys::Range { step, .. } = keys.find {
