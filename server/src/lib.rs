@@ -11,6 +11,7 @@
 //! and is one coroutine there. What several workers share is in [`shared::Shared`].
 
 pub mod banner;
+pub mod blocking;
 pub mod check;
 pub mod client;
 #[allow(dead_code, reason = "the commands that use it follow")]

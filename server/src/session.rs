@@ -47,6 +47,8 @@ pub struct Session {
     is_caching: Cell<bool>,
     /// Whether the present command put something into the client's own inbox.
     has_pushed: Cell<bool>,
+    /// Microseconds that the present command was blocked.
+    blocked_us: Cell<u64>,
 }
 
 impl Session {
@@ -65,6 +67,7 @@ impl Session {
             tracker: RefCell::default(),
             is_caching: Cell::new(false),
             has_pushed: Cell::new(false),
+            blocked_us: Cell::new(0),
         }
     }
 
@@ -186,6 +189,16 @@ impl Session {
     /// Whether messages were pushed since the last time that this was asked.
     pub(crate) fn take_has_pushed(&self) -> bool {
         self.has_pushed.replace(false)
+    }
+
+    /// Notes how long the present command was blocked: that is not its own time.
+    pub(crate) fn note_blocked(&self, us: u64) {
+        self.blocked_us.set(self.blocked_us.get() + us);
+    }
+
+    /// Takes how many microseconds the command that has just ended was blocked.
+    pub(crate) fn take_blocked_us(&self) -> u64 {
+        self.blocked_us.take()
     }
 
     /// The number of the last command that said that its lookups are done.

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use cellar_storage::{Clock, Progress, Store, StoreStats};
 use parking_lot::Mutex;
 
+use crate::blocking::Blocking;
 use crate::client::{Delivery, Postbox, Registry};
 use crate::command::command_count;
 use crate::config::{LiveConfig, Loaded, LogLevel};
@@ -41,6 +42,8 @@ pub struct Shared {
     pub tracking: Tracking,
     /// CLIENT PAUSE.
     pub pause: Pause,
+    /// Clients that wait for keys.
+    pub blocking: Blocking,
     /// MONITOR.
     pub monitors: Monitors,
     /// The request to end.
@@ -77,6 +80,7 @@ impl Shared {
             channels: Channels::default(),
             tracking: Tracking::default(),
             pause: Pause::default(),
+            blocking: Blocking::default(),
             monitors: Monitors::default(),
             shutdown: Shutdown::default(),
             slowlog: Mutex::default(),

@@ -18,6 +18,8 @@ pub enum Event {
     Stop,
     /// The inbox holds something.
     Inbox,
+    /// It may have its chance at a key that it waits for.
+    Chance,
     /// CLIENT UNBLOCK: the blocking command ends as if its time were up.
     UnblockTimeout,
     /// CLIENT UNBLOCK ERROR: the blocking command ends with an error.

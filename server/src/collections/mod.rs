@@ -25,6 +25,7 @@ pub(crate) mod dict;
 pub(crate) mod elements;
 pub(crate) mod hash;
 pub(crate) mod large;
+pub(crate) mod list;
 pub(crate) mod packed;
 pub(crate) mod pages;
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The arguments of a command as COMMAND DOCS describes them.
 //!
 //! Owns the reading of the table's notation: `key` is a value, `[..]` is optional, `A | B` is a
-//! choice, `...` repeats what stands before it, words in capitals are sent as they are.
+//! choice, which `(..)` sets apart, `...` repeats what stands before it, words in capitals are sent
+//! as they are.
 
 use super::CommandSpec;
 use crate::resp::ReplyBuf;
@@ -49,6 +50,8 @@ fn tokenize(syntax: &str) -> Vec<String> {
     let spaced = syntax
         .replace('[', " [ ")
         .replace(']', " ] ")
+        .replace('(', " ( ")
+        .replace(')', " ) ")
         .replace('|', " | ");
     spaced.split_whitespace().map(str::to_owned).collect()
 }
@@ -80,7 +83,10 @@ impl Reader {
     fn read_sequence(&mut self) -> Argument {
         let mut items: Vec<Argument> = Vec::new();
         let mut is_multiple = false;
-        while let Some(token) = self.peek().filter(|token| !matches!(*token, "|" | "]")) {
+        while let Some(token) = self
+            .peek()
+            .filter(|token| !matches!(*token, "|" | "]" | ")"))
+        {
             if token == "..." {
                 self.at += 1;
                 is_multiple = true;
@@ -107,6 +113,13 @@ impl Reader {
                 self.at += 1;
             }
             inner.is_optional = true;
+            return inner;
+        }
+        if token == "(" {
+            let inner = self.read_choice();
+            if self.peek() == Some(")") {
+                self.at += 1;
+            }
             return inner;
         }
         Argument::single(&token)

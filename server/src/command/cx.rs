@@ -66,6 +66,12 @@ impl Cx {
         ReplyBuf::new(self.protocol())
     }
 
+    /// Whether a command may wait until a key holds something.
+    #[expect(clippy::unused_self, reason = "commands are asked one by one")]
+    pub(crate) fn may_block(&self) -> bool {
+        true
+    }
+
     /// A read-only command says that its lookups are done: the next command of the pipeline may
     /// start while this one waits for its device reads.
     pub fn linearized(&self) {

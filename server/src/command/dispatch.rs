@@ -93,8 +93,8 @@ pub fn required_lsn(cx: &Cx, entry: &CommandEntry, args: &Args) -> Option<Lsn> {
         let touches_data = flags.has(Flag::Write) || flags.has(Flag::Readonly);
         return touches_data.then(|| cx.store.published_lsn());
     }
-    if flags.has(Flag::Write) && entry.spec.keys.len() > 1 {
-        // sources and destinations may lie in different databases
+    if flags.has(Flag::Write) && (entry.spec.keys.len() > 1 || flags.has(Flag::MovableKeys)) {
+        // sources and destinations may lie in different databases, or be named by an option
         return Some(cx.store.published_lsn());
     }
     let positions = entry.spec.keys.iter().flat_map(|keys| keys.positions(args));

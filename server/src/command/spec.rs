@@ -17,6 +17,8 @@ pub enum Group {
     Hash,
     /// HyperLogLogs.
     HyperLogLog,
+    /// Lists.
+    List,
     /// Publish and subscribe.
     Pubsub,
     /// The server.
@@ -40,6 +42,7 @@ impl Group {
             Self::Generic => "generic",
             Self::Hash => "hash",
             Self::HyperLogLog => "hyperloglog",
+            Self::List => "list",
             Self::Pubsub => "pubsub",
             Self::Server => "server",
             Self::Set => "set",

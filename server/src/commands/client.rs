@@ -4,6 +4,7 @@
 
 use bytes::Bytes;
 
+use crate::blocking::parse_timeout_ms;
 use crate::client::{ClientFlag, Event, Labels};
 use crate::command::{CommandError, Cx};
 use crate::number::parse_i64;
@@ -126,20 +127,13 @@ pub fn pause(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandEr
             ));
         }
     };
-    let ms = parse_timeout(&args[2])?;
+    let ms = parse_timeout_ms(&args[2])?;
     let now_us = cx.shared.clock.monotonic_us();
     cx.shared
         .pause
         .begin(mode, now_us.saturating_add(ms.saturating_mul(1000)), now_us);
     reply.ok();
     Ok(())
-}
-
-/// Milliseconds of a timeout argument.
-pub(super) fn parse_timeout(text: &[u8]) -> Result<u64, CommandError> {
-    let ms = parse_i64(text)
-        .ok_or_else(|| CommandError::other("ERR timeout is not an integer or out of range"))?;
-    u64::try_from(ms).map_err(|_| CommandError::other("ERR timeout is negative"))
 }
 
 /// `CLIENT UNPAUSE`

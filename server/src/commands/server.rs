@@ -60,6 +60,7 @@ pub fn swapdb(cx: Cx, args: Args) -> Pending {
         let first = parse_database(&cx, &args[1], "ERR invalid first DB index")?;
         let second = parse_database(&cx, &args[2], "ERR invalid second DB index")?;
         cx.store.swap_db(first, second).await?;
+        cx.shared.blocking.note_swapped();
         Ok(ok(&cx))
     })
 }

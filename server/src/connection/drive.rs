@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::execute::Running;
+use super::execute::{Outcome, Running};
 use super::replies::Ended;
 use super::{Closed, Connection};
 use crate::client::{ClientFlag, Event};
@@ -16,57 +16,83 @@ use crate::resp::ReplyBuf;
 /// How far a command came.
 enum Progress {
     /// It has ended.
-    Ended,
+    Ended(Outcome),
     /// It waits for the device, and its place in the order of all commands is fixed.
     Linearized,
+    /// It waits for an event, and there are older replies to be written.
+    Owing,
 }
 
 impl Connection {
     /// Drives a command until it ends or its place in the order of all commands is fixed; in the
     /// latter case the commands behind it may start.
     pub(super) async fn drive(&mut self, mut running: Running) -> Result<(), Closed> {
-        let mut outcome = None;
-        let progress = poll_fn(|context| {
-            self.client.signal().register(context.waker());
-            if let Poll::Ready(ended) = running.poll(context) {
-                outcome = Some(ended);
-                return Poll::Ready(Ok(Progress::Ended));
-            }
-            if self.cx.is_linearized() {
-                return Poll::Ready(Ok(Progress::Linearized));
-            }
-            // only a command that waits for an event is broken off: another one is about to end
-            if self.client.flags().has(ClientFlag::Unblockable) {
-                self.poll_blocked(context)?;
-            }
-            // what was answered before goes out meanwhile
-            self.write_on(context)?;
-            // what is in flight may hold the lock that this command waits for
-            self.replies.poll_all(context);
-            self.cx.store.end_of_turn();
-            self.poll_started_us = None;
-            Poll::Pending
-        })
-        .await?;
-        match (progress, outcome) {
-            (Progress::Ended, Some(outcome)) => {
-                self.now_us = self.cx.shared.clock.monotonic_us();
-                self.finish(Ended { running, outcome }, false);
-            }
-            (Progress::Ended, None) => unreachable!("the outcome was stored"),
-            (Progress::Linearized, _) => {
-                let lsn = self.required_lsn(running.account.entry, &running.args);
-                self.replies.push(running);
-                self.replies.tail_batch().require(lsn);
-                self.measure();
+        loop {
+            match poll_fn(|context| self.poll_driven(&mut running, context)).await? {
+                Progress::Ended(outcome) => {
+                    self.now_us = self.cx.shared.clock.monotonic_us();
+                    self.finish(Ended { running, outcome }, false);
+                    return Ok(());
+                }
+                Progress::Linearized => {
+                    let lsn = self.required_lsn(running.account.entry, &running.args);
+                    self.replies.push(running);
+                    self.replies.tail_batch().require(lsn);
+                    self.measure();
+                    return Ok(());
+                }
+                Progress::Owing => self.flush().await?,
             }
         }
-        Ok(())
     }
 
-    /// Looks after a client whose command waits for an event: whether it is still wanted, and still
-    /// there.
+    fn poll_driven(
+        &mut self,
+        running: &mut Running,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Progress, Closed>> {
+        self.client.signal().register(context.waker());
+        // nothing is taken from a key for a client that is gone
+        self.poll_blocked(context)?;
+        let progress = running.poll(context);
+        self.note_ripples();
+        if let Poll::Ready(outcome) = progress {
+            return Poll::Ready(Ok(Progress::Ended(outcome)));
+        }
+        if self.cx.is_linearized() {
+            return Poll::Ready(Ok(Progress::Linearized));
+        }
+        self.poll_blocked(context)?;
+        // what was answered before goes out meanwhile
+        self.write_on(context)?;
+        if self.is_blocked() && self.is_owing(context) {
+            return Poll::Ready(Ok(Progress::Owing));
+        }
+        // what is in flight may hold the lock that this command waits for
+        self.replies.poll_all(context);
+        self.cx.store.end_of_turn();
+        self.poll_started_us = None;
+        Poll::Pending
+    }
+
+    /// Whether its command waits for an event: only then is it broken off, another one is about to
+    /// end.
+    fn is_blocked(&self) -> bool {
+        self.client.flags().has(ClientFlag::Unblockable)
+    }
+
+    /// Whether there are replies that a client whose command may take for ever is to have at once.
+    fn is_owing(&mut self, context: &mut Context<'_>) -> bool {
+        self.poll_ended(context);
+        self.outgoing.is_empty() && !self.replies.ready.reply.is_empty()
+    }
+
+    /// Looks after a client whose command waits for an event: whether it is still wanted, still
+    /// there, and what others send to it.
     fn poll_blocked(&mut self, context: &mut Context<'_>) -> Result<(), Closed> {
+        if !self.is_blocked() {
+            return Ok(());
+        }
         let signal = self.client.signal();
         if signal.has(Event::Kill) {
             return Err(Closed::Killed);
@@ -102,9 +128,14 @@ impl Connection {
     /// it was in flight, so that its reply goes before everything that is queued.
     pub(super) fn finish(&mut self, ended: Ended, is_oldest: bool) {
         let Ended {
-            running: Running { account, args, .. },
+            running: Running {
+                mut account, args, ..
+            },
             outcome,
         } = ended;
+        if !is_oldest {
+            account.started_us += self.cx.session.take_blocked_us();
+        }
         // only a command that was driven to its end can have changed the session
         let is_answered = if is_oldest {
             account.is_answered

@@ -17,6 +17,7 @@ mod outgoing;
 mod output;
 mod replies;
 mod sent_value;
+mod settle;
 mod socket;
 mod wait;
 
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use cellar_storage::clock::Sleep;
 
+use crate::blocking::Ripple;
 use crate::client::{BufferSizes, Client, ClientFlag, Event};
 use crate::command::Cx;
 use crate::commands::{pubsub, tracking};
@@ -106,6 +108,8 @@ pub struct Connection {
     is_input_closed: bool,
     /// Requests in `input` whose index entries were asked for.
     ahead_count: usize,
+    /// Chances of waiting clients that the present command has opened.
+    ripples: Vec<Ripple>,
 }
 
 impl Connection {
@@ -133,6 +137,7 @@ impl Connection {
             poll_started_us: None,
             is_input_closed: false,
             ahead_count: 0,
+            ripples: Vec::new(),
         }
     }
 
@@ -209,10 +214,11 @@ impl Connection {
                 return Ok(Turn::Idle);
             }
             byte_count += before - self.input.len();
-            if !self.args.is_empty()
-                && let Some(step) = self.execute()
-            {
-                self.go_on(step).await?;
+            if !self.args.is_empty() {
+                if let Some(step) = self.execute() {
+                    self.go_on(step).await?;
+                }
+                self.settle().await?;
             }
             self.follow_up();
             let waiting = self.waiting_bytes();

@@ -51,7 +51,7 @@ impl Connection {
 
     /// Encodes the replies of all commands in flight that have ended by now, oldest first; false
     /// where the oldest still runs.
-    fn poll_ended(&mut self, context: &mut Context<'_>) -> bool {
+    pub(super) fn poll_ended(&mut self, context: &mut Context<'_>) -> bool {
         let mut is_any = false;
         while let Poll::Ready(ended) = self.replies.poll_oldest(context) {
             if !is_any {

@@ -90,7 +90,7 @@ pub(super) fn clients(cx: &Cx, lines: &mut Lines) {
     lines.field("blocked_clients", with(ClientFlag::Blocked));
     lines.field("tracking_clients", cx.shared.tracking.client_count());
     lines.field("clients_in_timeout_table", 0);
-    lines.field("total_blocking_keys", 0);
+    lines.field("total_blocking_keys", cx.shared.blocking.key_count());
     lines.field("total_blocking_keys_on_nokey", 0);
     lines.field("monitoring_clients", cx.shared.monitors.count());
 }

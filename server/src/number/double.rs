@@ -20,6 +20,12 @@ pub(crate) fn parse_score_bound(text: &[u8]) -> Option<f64> {
     (is_whole && !scanned.value.is_nan()).then_some(scanned.value)
 }
 
+/// A weight that SORT orders by: as a bound of a range, but what overflows or vanishes is none.
+pub(crate) fn parse_sort_weight(text: &[u8]) -> Option<f64> {
+    let is_beyond_range = scan(text).is_beyond_range;
+    parse_score_bound(text).filter(|_| !is_beyond_range)
+}
+
 /// What `strtod` makes of a text.
 struct Scanned {
     value: f64,

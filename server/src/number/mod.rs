@@ -7,7 +7,7 @@ mod double;
 mod long_double;
 mod natural;
 
-pub(crate) use double::{parse_double, parse_score_bound};
+pub(crate) use double::{parse_double, parse_score_bound, parse_sort_weight};
 pub(crate) use long_double::LongDouble;
 
 /// Digits of the longest 64-bit number, its sign included.

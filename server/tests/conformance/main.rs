@@ -13,6 +13,7 @@ mod hashes;
 mod hyperloglogs;
 mod keys;
 mod large;
+mod lists;
 mod pipelines;
 mod script;
 mod sets;

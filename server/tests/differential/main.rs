@@ -16,6 +16,7 @@
 #[path = "../socket/mod.rs"]
 mod socket;
 
+mod lists;
 mod pools;
 mod random;
 mod redis;

@@ -8,6 +8,7 @@
 mod admission;
 mod backlog;
 mod binary;
+mod blocking;
 mod client_commands;
 mod collections;
 mod configuration;
@@ -18,6 +19,7 @@ mod full;
 mod harness;
 mod latch;
 mod limits;
+mod long_lists;
 mod pipelines;
 mod process;
 mod protocol;

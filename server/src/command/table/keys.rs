@@ -1,9 +1,9 @@
 //! Rows of the commands about keys, whatever their type.
 
-use crate::command::Flag::{DenyOom, Fast, Loading, Readonly, Stale, Write};
+use crate::command::Flag::{DenyOom, Fast, Loading, MovableKeys, Readonly, Stale, Write};
 use crate::command::{Acl, CommandSpec, Group, Handler, KeyAccess, KeySpec};
 use crate::commands::read::answers_from;
-use crate::commands::{expiry, keys, moving, object, scan};
+use crate::commands::{expiry, keys, moving, object, scan, sort};
 
 const GROUP: Group = Group::Generic;
 
@@ -176,6 +176,39 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "O(1) for one call",
         )
         .tips(&["nondeterministic_output", "request_policy:special"]),
+    CommandSpec::new("sort", -2, GROUP, Handler::Wait(sort::sort))
+        .flags(
+            &[Write, DenyOom, MovableKeys],
+            &[Acl::Set, Acl::SortedSet, Acl::List],
+        )
+        .keys(&[
+            KeySpec::one(KeyAccess::READ),
+            KeySpec::keyword("STORE", 2, KeyAccess::OVERWRITE),
+        ])
+        .syntax(
+            "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] \
+             [ALPHA] [STORE destination]",
+        )
+        .doc(
+            "1.0.0",
+            "Sorts the elements of a list, set or sorted set, and may store the result.",
+            "O(N*log(N)) elements, and a device read for each value of a pattern",
+        ),
+    CommandSpec::new("sort_ro", -2, GROUP, Handler::Wait(sort::sort_ro))
+        .flags(
+            &[Readonly, MovableKeys],
+            &[Acl::Set, Acl::SortedSet, Acl::List],
+        )
+        .keys(&[KeySpec::one(KeyAccess::READ)])
+        .syntax(
+            "key [BY pattern] [LIMIT offset count] [GET pattern [GET pattern ...]] [ASC | DESC] \
+             [ALPHA]",
+        )
+        .doc(
+            "7.0.0",
+            "Sorts the elements of a list, set or sorted set.",
+            "O(N*log(N)) elements, and a device read for each value of a pattern",
+        ),
     CommandSpec::new("touch", -2, GROUP, Handler::Wait(keys::touch))
         .flags(&[Readonly, Fast], &[Acl::Keyspace])
         .keys(&[KeySpec::all(KeyAccess::LOOK)])

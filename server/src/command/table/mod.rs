@@ -9,6 +9,7 @@ mod geo;
 mod hashes;
 mod hyperloglog;
 mod keys;
+mod lists;
 mod pubsub;
 mod server;
 mod sets;
@@ -18,13 +19,14 @@ mod strings;
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 11] = [
+pub const GROUPS: [&[CommandSpec]; 12] = [
     bitmap::ROWS,
     connection::ROWS,
     geo::ROWS,
     hashes::ROWS,
     hyperloglog::ROWS,
     keys::ROWS,
+    lists::ROWS,
     pubsub::ROWS,
     server::ROWS,
     sets::ROWS,

@@ -1,16 +1,60 @@
 //! Rows of the commands on sorted sets.
 
-use crate::command::Flag::{DenyOom, Fast, MovableKeys, Readonly, Write};
+use crate::command::Flag::{Blocking, DenyOom, Fast, MovableKeys, Readonly, Write};
 use crate::command::{Acl, CommandSpec, Flag, Group, Handler, KeyAccess, KeySpec};
 use crate::commands::access::{changes, reads};
-use crate::commands::sorted_set::{add, aggregate, pop, random, range, read, remove, scan, store};
+use crate::commands::sorted_set::{
+    add, aggregate, blocking, pop, random, range, read, remove, scan, store,
+};
 
 /// A command on sorted sets.
 const fn row(name: &'static str, arity: i32, flags: &[Flag], handler: Handler) -> CommandSpec {
     CommandSpec::new(name, arity, Group::SortedSet, handler).flags(flags, &[Acl::SortedSet])
 }
 
+/// All arguments but the last, which is a time limit.
+const BEFORE_TIMEOUT: &[KeySpec] = &[KeySpec::range(1, -2, 1, KeyAccess::READ_REMOVE)];
+
 pub(super) const ROWS: &[CommandSpec] = &[
+    row(
+        "bzmpop",
+        -5,
+        &[Write, Blocking, MovableKeys],
+        Handler::Wait(blocking::bzmpop),
+    )
+    .keys(&[KeySpec::counted(2, KeyAccess::READ_REMOVE)])
+    .syntax("timeout numkeys key [key ...] (MIN | MAX) [COUNT count]")
+    .doc(
+        "7.0.0",
+        "Takes members from an end of the first set that has any, and waits for one.",
+        "O(K + M*log(N)), K keys, M members taken",
+    ),
+    row(
+        "bzpopmax",
+        -3,
+        &[Write, Blocking, Fast],
+        Handler::Wait(blocking::bzpopmax),
+    )
+    .keys(BEFORE_TIMEOUT)
+    .syntax("key [key ...] timeout")
+    .doc(
+        "5.0.0",
+        "Takes the member with the highest score of the first set that has any, and waits for one.",
+        "O(K + log(N)), K keys",
+    ),
+    row(
+        "bzpopmin",
+        -3,
+        &[Write, Blocking, Fast],
+        Handler::Wait(blocking::bzpopmin),
+    )
+    .keys(BEFORE_TIMEOUT)
+    .syntax("key [key ...] timeout")
+    .doc(
+        "5.0.0",
+        "Takes the member with the lowest score of the first set that has any, and waits for one.",
+        "O(K + log(N)), K keys",
+    ),
     row("zadd", -4, &[Write, DenyOom, Fast], changes!(add::zadd))
         .keys(&[KeySpec::one(KeyAccess::UPDATE)])
         .syntax("key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]")

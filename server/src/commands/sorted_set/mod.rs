@@ -5,6 +5,7 @@
 
 pub(crate) mod add;
 pub(crate) mod aggregate;
+pub(crate) mod blocking;
 mod bounds;
 pub(super) mod combine;
 pub(crate) mod pop;

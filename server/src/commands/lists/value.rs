@@ -1,0 +1,138 @@
+//! How commands reach a list and store it again.
+//!
+//! Owns that an empty list is a key that does not exist.
+
+use bytes::Bytes;
+use cellar_storage::{KeyLocks, WriteBatch};
+
+use crate::collections::list::{End, List, ListpackLimit};
+use crate::command::{CommandError, Cx};
+use crate::commands::read::find;
+use crate::config::Threshold;
+use crate::events::EventClass;
+
+/// Up to where Redis would call a list a listpack.
+pub(in crate::commands) fn limit(cx: &Cx) -> ListpackLimit {
+    ListpackLimit::of(cx.shared.config.fast.threshold(Threshold::ListSize))
+}
+
+/// A list without elements, for a key that does not exist.
+pub(super) fn new_list(cx: &Cx) -> List {
+    List::new(limit(cx))
+}
+
+/// The list of a locked key.
+pub(super) async fn open_locked(
+    cx: &Cx,
+    locks: &KeyLocks,
+    key: &[u8],
+) -> Result<Option<List>, CommandError> {
+    let found = cx.store.get_locked(locks, cx.db(), key).await?;
+    found.map(|found| List::open(found, limit(cx))).transpose()
+}
+
+/// The list of a key, for a read-only command's only lookup.
+pub(in crate::commands) async fn find_list(
+    cx: &Cx,
+    key: &Bytes,
+) -> Result<Option<List>, CommandError> {
+    let found = find(cx, key).await?;
+    found.map(|found| List::open(found, limit(cx))).transpose()
+}
+
+/// Stores a changed list under its key's lock; true: it is empty, and its key is gone.
+pub(super) async fn save(
+    cx: &Cx,
+    locks: &KeyLocks,
+    key: &Bytes,
+    list: List,
+) -> Result<bool, CommandError> {
+    let is_empty = list.is_empty();
+    let mut batch = WriteBatch::new();
+    list.put(&cx.store, &mut batch, (cx.db(), key)).await?;
+    cx.store.commit_locked(locks, batch).await?;
+    Ok(is_empty)
+}
+
+/// Tells of what was done to a list.
+pub(in crate::commands) fn tell(cx: &Cx, event: &'static str, key: &Bytes) {
+    cx.notify(EventClass::List, event, cx.db(), key);
+}
+
+/// Tells of elements that were pushed.
+pub(super) fn tell_pushed(cx: &Cx, key: &Bytes, end: End, is_new: bool) {
+    let event = match end {
+        End::Left => "lpush",
+        End::Right => "rpush",
+    };
+    cx.notify_write(EventClass::List, event, key, is_new);
+}
+
+/// Tells of a key that is gone with its list's last element.
+pub(in crate::commands) fn tell_gone(cx: &Cx, key: &Bytes) {
+    cx.notify(EventClass::Generic, "del", cx.db(), key);
+}
+
+/// The `LEFT | RIGHT` of a command.
+pub(super) fn parse_end(text: &[u8]) -> Result<End, CommandError> {
+    if text.eq_ignore_ascii_case(b"left") {
+        Ok(End::Left)
+    } else if text.eq_ignore_ascii_case(b"right") {
+        Ok(End::Right)
+    } else {
+        Err(CommandError::Syntax)
+    }
+}
+
+/// A number from `min` on; everything else is refused with `complaint`.
+pub(super) fn parse_from(
+    text: &[u8],
+    min: i64,
+    complaint: &'static str,
+) -> Result<u64, CommandError> {
+    match crate::number::parse_i64(text) {
+        Some(number) if number >= min => Ok(number.unsigned_abs()),
+        Some(_) | None => Err(CommandError::other(complaint)),
+    }
+}
+
+/// The elements from `start` to `end`, both counted from the end where they are negative, of a list
+/// of `len` elements: the first and how many.
+pub(super) fn clip(start: i64, end: i64, len: u64) -> (u64, u64) {
+    let from_end = |index: i64| {
+        if index < 0 {
+            len.checked_sub(index.unsigned_abs())
+        } else {
+            Some(index.unsigned_abs())
+        }
+    };
+    let start = from_end(start).unwrap_or(0);
+    match from_end(end) {
+        Some(end) if start <= end && start < len => (start, end.min(len - 1) - start + 1),
+        Some(_) | None => (0, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clip;
+
+    #[test]
+    fn ranges_are_clipped() {
+        for (start, end, expected) in [
+            (0, -1, (0, 5)),
+            (0, 0, (0, 1)),
+            (-2, -1, (3, 2)),
+            (-100, 100, (0, 5)),
+            (1, 3, (1, 3)),
+            (3, 1, (0, 0)),
+            (5, 9, (0, 0)),
+            (0, -6, (0, 0)),
+            (-1, -2, (0, 0)),
+            (i64::MIN, i64::MAX, (0, 5)),
+        ] {
+            assert_eq!(clip(start, end, 5), expected, "{start} {end}");
+        }
+        assert_eq!(clip(0, -1, 0), (0, 0));
+    }
+}
