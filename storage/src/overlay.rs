@@ -95,6 +95,8 @@ pub(crate) struct Overlay {
     mark: Cell<Mark>,
     locks: RefCell<Option<StripeLocks>>,
     conflict: RefCell<Option<Conflict>>,
+    /// What earlier runs lacked: the next one is to have it too.
+    lacked: Conflict,
     /// Collections whose roots are pending: nobody may sweep them before.
     new: RefCell<Vec<NewCollection>>,
 }
@@ -110,7 +112,11 @@ pub(crate) enum Own {
 }
 
 impl Overlay {
-    pub(crate) fn new(databases: [DbRef; DATABASE_COUNT_MAX], locks: StripeLocks) -> Self {
+    pub(crate) fn new(
+        databases: [DbRef; DATABASE_COUNT_MAX],
+        locks: StripeLocks,
+        lacked: Conflict,
+    ) -> Self {
         Self {
             databases: Cell::new(databases),
             pending: RefCell::default(),
@@ -118,6 +124,7 @@ impl Overlay {
             mark: Cell::new(Mark::Change),
             locks: RefCell::new(Some(locks)),
             conflict: RefCell::default(),
+            lacked,
             new: RefCell::default(),
         }
     }
@@ -145,6 +152,14 @@ impl Overlay {
         }
     }
 
+    /// Whether a key is locked for the transaction, and as it was.
+    pub(crate) fn leaves_alone(&self, identity: Identity) -> bool {
+        let stripe = LockTable::stripe_of(identity);
+        let is_held = |locks: &StripeLocks| locks.holds(stripe);
+        self.locks.borrow().as_ref().is_some_and(is_held)
+            && !self.pending.borrow().contains_key(&identity)
+    }
+
     /// Collections that are published with the transaction, or swept if it comes to nothing.
     pub(crate) fn keep(&self, new: Vec<NewCollection>) {
         self.new.borrow_mut().extend(new);
@@ -168,7 +183,8 @@ impl Overlay {
                 held.absorb(taken);
             } else {
                 let mut conflict = self.conflict.borrow_mut();
-                conflict.get_or_insert_default().wanted.extend(missing);
+                let conflict = conflict.get_or_insert_with(|| self.lacked.clone());
+                conflict.wanted.extend(missing);
             }
         }
         if self.conflict.borrow().is_some() {
@@ -260,6 +276,11 @@ impl Overlay {
         &self,
         worker: &std::rc::Rc<Worker>,
     ) -> Result<Outcome, StoreError> {
+        if self.databases.get() != worker.store().databases().resolve_all() {
+            // What was read may be half of a database that is being swept.
+            let lacked = self.lacked.clone();
+            self.conflict.borrow_mut().get_or_insert(lacked);
+        }
         if self.conflict.borrow().is_some() {
             return Err(StoreError::Conflict);
         }

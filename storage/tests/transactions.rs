@@ -82,7 +82,9 @@ fn its_writes_are_its_own_until_it_is_committed() {
         let transaction = handle.begin(&names.map(|name| (DB, name))).await;
         let inside = transaction.handle();
         let large = vec![7; 100_000];
+        assert!(matches!(inside.lookup(DB, b"old"), Lookup::Ready(_)));
         set(&inside, b"old", "after").await;
+        assert!(matches!(inside.lookup(DB, b"old"), Lookup::Locked));
         set(&inside, b"new", "new").await;
         set(&inside, b"large", large.clone()).await;
         assert_eq!(remove(&inside, b"gone").await, 1);
@@ -195,6 +197,48 @@ fn a_key_that_another_holds_is_a_conflict_and_had_the_next_time() {
         transaction.commit().await.unwrap();
         assert_eq!(keys(&handle).await, ["other", "third"]);
         assert!(handle.try_lock(DB, b"other").is_some());
+    });
+}
+
+#[test]
+fn a_conflict_tells_of_those_before_it() {
+    on_store(|handle| async move {
+        let (first, second) = (
+            handle.lock(&[(DB, b"first")]).await,
+            handle.lock(&[(DB, b"second")]).await,
+        );
+        let transaction = handle.begin(&[]).await;
+        let wanted = transaction.handle().get(DB, b"first").await;
+        assert!(matches!(wanted, Err(StoreError::Conflict)));
+        let conflict = transaction.conflict().unwrap();
+        drop((transaction, first));
+        let transaction = handle.begin_again(&[], conflict).await;
+        let wanted = transaction.handle().get(DB, b"second").await;
+        assert!(matches!(wanted, Err(StoreError::Conflict)));
+        let conflict = transaction.conflict().unwrap();
+        drop((transaction, second));
+        let transaction = handle.begin_again(&[], conflict).await;
+        assert!(handle.try_lock(DB, b"first").is_none());
+        assert!(handle.try_lock(DB, b"second").is_none());
+        drop(transaction);
+    });
+}
+
+#[test]
+fn a_flush_by_another_is_a_conflict() {
+    on_store(|handle| async move {
+        set(&handle, b"k", "old").await;
+        let transaction = handle.begin(&[(DB, b"k")]).await;
+        set(&transaction.handle(), b"k", "lost").await;
+        handle.flush_db(DB).await.unwrap();
+        let refused = transaction.commit().await;
+        assert!(matches!(refused, Err(StoreError::Conflict)));
+        let transaction = handle.begin(&[(DB, b"k")]).await;
+        let inside = transaction.handle();
+        assert_eq!(get(&inside, b"k").await, None);
+        set(&inside, b"k", "new").await;
+        transaction.commit().await.unwrap();
+        assert_eq!(get(&handle, b"k").await.unwrap(), b"new");
     });
 }
 

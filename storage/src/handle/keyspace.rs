@@ -196,11 +196,13 @@ impl Handle {
     async fn flush(&self, dbs: &[Db]) -> Result<(), StoreError> {
         self.publish_pending().await?;
         let change = self.store().change_map().await;
+        // Nothing is pending, and another flush may have come before.
+        let resolve = |db| self.store().databases().resolve(db);
         let plan = || {
             let filled: Vec<_> = dbs
                 .iter()
                 .copied()
-                .filter(|db| self.dbsize(*db) > 0)
+                .filter(|db| self.store().index().count(resolve(*db).handle) > 0)
                 .collect();
             if filled.is_empty() {
                 return Ok(None);

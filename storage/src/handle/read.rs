@@ -15,11 +15,14 @@ use crate::write::check_value;
 impl Handle {
     /// Looks a key up without waiting; a device read that it needs is submitted.
     pub fn lookup(&self, db: Db, key: &[u8]) -> Lookup {
-        if self.overlay.is_some() {
-            // The form that waits sees what is pending.
+        let database = self.database(db);
+        if let Some(overlay) = &self.overlay
+            && !overlay.leaves_alone(self.worker.identify(database, key))
+        {
+            // The form that waits sees what is pending, and takes the lock.
             return Lookup::Locked;
         }
-        self.worker.lookup(db, key)
+        self.worker.lookup(database, key)
     }
 
     /// Asks for the index entries of keys that will be looked up soon, without waiting for them:

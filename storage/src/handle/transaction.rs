@@ -38,9 +38,9 @@ impl Handle {
         let identities = keys
             .iter()
             .map(|(db, key)| self.worker.identify(databases[usize::from(db.0)], key));
-        let wanted = identities.chain(conflict.wanted);
+        let wanted = identities.chain(conflict.wanted.iter().copied());
         let locks = self.store().locks().acquire(wanted, Mode::Exclusive).await;
-        let overlay = Rc::new(Overlay::new(databases, locks));
+        let overlay = Rc::new(Overlay::new(databases, locks, conflict));
         Transaction {
             handle: Self {
                 worker: Rc::clone(&self.worker),
@@ -65,7 +65,8 @@ impl Transaction {
         self.overlay.conflict()
     }
 
-    /// Writes everything as one batch, and gives the locks back.
+    /// Writes everything as one batch, and gives the locks back. [`StoreError::Conflict`]: a
+    /// database was flushed or exchanged meanwhile, and the transaction is to be run again.
     pub async fn commit(self) -> Result<Outcome, StoreError> {
         self.overlay.publish(&self.handle.worker).await
     }

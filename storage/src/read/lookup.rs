@@ -38,8 +38,7 @@ impl Worker {
     }
 
     /// The public lookup: see [`Lookup`].
-    pub(crate) fn lookup(self: &Rc<Self>, db: Db, key: &[u8]) -> Lookup {
-        let database = self.store().databases().resolve(db);
+    pub(crate) fn lookup(self: &Rc<Self>, database: DbRef, key: &[u8]) -> Lookup {
         let identity = self.identify(database, key);
         let located = self.locate(identity);
         self.note_use(identity, located.as_ref().map(|located| &located.entry));
