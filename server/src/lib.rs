@@ -10,6 +10,7 @@
 //! One thread runs one tokio runtime a worker; a connection lives on one worker for its whole life
 //! and is one coroutine there. What several workers share is in [`shared::Shared`].
 
+mod account;
 pub mod banner;
 pub mod blocking;
 pub mod check;
@@ -48,5 +49,6 @@ pub mod start;
 pub mod stats;
 pub mod store_slot;
 pub mod tracking;
+mod transaction;
 pub mod version;
 pub mod worker;

@@ -14,6 +14,7 @@ use crate::pubsub::Subscriptions;
 use crate::resp::Protocol;
 use crate::stats::{Metric, WorkerStats};
 use crate::tracking::Tracker;
+use crate::transaction::Transaction;
 
 /// What CLIENT REPLY asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,7 +31,6 @@ pub enum ReplyMode {
 }
 
 /// One connection's state.
-#[derive(Debug)]
 pub struct Session {
     client: Arc<Client>,
     stats: Arc<WorkerStats>,
@@ -49,6 +49,7 @@ pub struct Session {
     has_pushed: Cell<bool>,
     /// Microseconds that the present command was blocked.
     blocked_us: Cell<u64>,
+    transaction: RefCell<Transaction>,
 }
 
 impl Session {
@@ -68,6 +69,7 @@ impl Session {
             is_caching: Cell::new(false),
             has_pushed: Cell::new(false),
             blocked_us: Cell::new(0),
+            transaction: RefCell::default(),
         }
     }
 
@@ -199,6 +201,11 @@ impl Session {
     /// Takes how many microseconds the command that has just ended was blocked.
     pub(crate) fn take_blocked_us(&self) -> u64 {
         self.blocked_us.take()
+    }
+
+    /// What it has queued since MULTI, and what it watches.
+    pub(crate) fn transaction(&self) -> &RefCell<Transaction> {
+        &self.transaction
     }
 
     /// The number of the last command that said that its lookups are done.

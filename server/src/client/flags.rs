@@ -12,6 +12,8 @@ pub enum ClientFlag {
     Monitor,
     /// It is subscribed to something.
     Pubsub,
+    /// It queues commands: MULTI was called.
+    Multi,
     /// It waits in a blocking command or for the end of CLIENT PAUSE.
     Blocked,
     /// It waits in a blocking command, which CLIENT UNBLOCK can end.
@@ -22,6 +24,8 @@ pub enum ClientFlag {
     BrokenRedirect,
     /// It is told of all changes of keys, by prefix.
     Broadcast,
+    /// A key that it watches was changed, so that EXEC will run nothing.
+    WatchBroken,
     /// It closes once its replies are written.
     CloseAfterReply,
     /// It closes as soon as possible.
@@ -38,14 +42,16 @@ pub enum ClientFlag {
 
 impl ClientFlag {
     /// All of them, in the order in which CLIENT LIST prints them.
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         Self::Monitor,
         Self::Pubsub,
+        Self::Multi,
         Self::Blocked,
         Self::Unblockable,
         Self::Tracking,
         Self::BrokenRedirect,
         Self::Broadcast,
+        Self::WatchBroken,
         Self::CloseAfterReply,
         Self::CloseAsap,
         Self::UnixSocket,
@@ -59,11 +65,13 @@ impl ClientFlag {
         match self {
             Self::Monitor => Some('O'),
             Self::Pubsub => Some('P'),
+            Self::Multi => Some('x'),
             Self::Blocked => Some('b'),
             Self::Unblockable | Self::OverOutputLimit => None,
             Self::Tracking => Some('t'),
             Self::BrokenRedirect => Some('R'),
             Self::Broadcast => Some('B'),
+            Self::WatchBroken => Some('d'),
             Self::CloseAfterReply => Some('c'),
             Self::CloseAsap => Some('A'),
             Self::UnixSocket => Some('U'),

@@ -74,6 +74,9 @@ pub struct Client {
     argument_bytes: AtomicU64,
     reply_bytes: AtomicU64,
     reply_room_bytes: AtomicU64,
+    /// Commands queued since MULTI, -1 without one.
+    queued_count: AtomicI64,
+    transaction_bytes: AtomicU64,
 }
 
 /// The sizes of a connection's buffers, in bytes.
@@ -118,6 +121,8 @@ impl Client {
             argument_bytes: AtomicU64::new(0),
             reply_bytes: AtomicU64::new(0),
             reply_room_bytes: AtomicU64::new(0),
+            queued_count: AtomicI64::new(-1),
+            transaction_bytes: AtomicU64::new(0),
         }
     }
 
@@ -277,6 +282,14 @@ impl Client {
         self.reply_bytes.store(bytes as u64, Relaxed);
     }
 
+    /// Notes how many commands wait for EXEC, if it called MULTI, and the bytes that they and the
+    /// watched keys take.
+    pub fn note_transaction(&self, queued_count: Option<usize>, bytes: usize) {
+        let count = queued_count.map_or(-1, |count| count.cast_signed() as i64);
+        self.queued_count.store(count, Relaxed);
+        self.transaction_bytes.store(bytes as u64, Relaxed);
+    }
+
     /// Microseconds since it sent something.
     pub fn idle_us(&self, now_us: u64) -> u64 {
         now_us.saturating_sub(self.last_active_us.load(Relaxed))
@@ -289,6 +302,7 @@ impl Client {
             + self.query_room_bytes.load(Relaxed)
             + self.reply_bytes.load(Relaxed)
             + self.reply_room_bytes.load(Relaxed)
+            + self.transaction_bytes.load(Relaxed)
             + self.inbox.lock().byte_count() as u64
             + self.subscription_bytes.load(Relaxed)
     }
@@ -335,11 +349,14 @@ impl Client {
             ("sub", self.subscription_count(Kind::Channel)),
             ("psub", self.subscription_count(Kind::Pattern)),
             ("ssub", self.subscription_count(Kind::Shard)),
-            ("multi", "-1".into()),
+            ("multi", self.queued_count.load(Relaxed).to_string()),
             ("qbuf", self.query_bytes().to_string()),
             ("qbuf-free", self.query_room_bytes.load(Relaxed).to_string()),
             ("argv-mem", self.argument_bytes.load(Relaxed).to_string()),
-            ("multi-mem", "0".into()),
+            (
+                "multi-mem",
+                self.transaction_bytes.load(Relaxed).to_string(),
+            ),
             ("rbs", self.reply_room_bytes.load(Relaxed).to_string()),
             ("rbp", self.reply_bytes.load(Relaxed).to_string()),
             ("obl", "0".into()),

@@ -9,12 +9,13 @@ use bytes::Bytes;
 use cellar_storage::Db;
 
 use crate::client::Delivery;
-use crate::events::{self, EventClass, HeldEvent, HeldEvents};
+use crate::events::{self, EventClass, HeldEvent};
 use crate::resp::{Protocol, ReplyBuf};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::stats::Metric;
 use crate::store_slot::StoreSlot;
+use crate::transaction::Effects;
 
 /// A command's surroundings. A clone for a command that waits costs three reference counts.
 #[derive(Clone)]
@@ -27,8 +28,8 @@ pub struct Cx {
     pub shared: Arc<Shared>,
     db: Db,
     command_number: u64,
-    /// Events of a transaction that is not committed yet.
-    held: Option<Rc<HeldEvents>>,
+    /// In a transaction, where what its commands tell others waits for the commit.
+    effects: Option<Rc<Effects>>,
 }
 
 impl Cx {
@@ -41,8 +42,22 @@ impl Cx {
             shared,
             db,
             command_number: 0,
-            held: None,
+            effects: None,
         }
+    }
+
+    /// The surroundings of a transaction's commands: the store shows them what they wrote.
+    pub(crate) fn within(&self, store: StoreSlot, effects: &Rc<Effects>) -> Self {
+        Self {
+            store,
+            effects: Some(Rc::clone(effects)),
+            ..self.clone()
+        }
+    }
+
+    /// Whether a command may wait until a key holds something: in a transaction none may.
+    pub(crate) fn may_block(&self) -> bool {
+        self.effects.is_none()
     }
 
     /// Prepares for the connection's next command.
@@ -66,15 +81,12 @@ impl Cx {
         ReplyBuf::new(self.protocol())
     }
 
-    /// Whether a command may wait until a key holds something.
-    #[expect(clippy::unused_self, reason = "commands are asked one by one")]
-    pub(crate) fn may_block(&self) -> bool {
-        true
-    }
-
     /// A read-only command says that its lookups are done: the next command of the pipeline may
     /// start while this one waits for its device reads.
     pub fn linearized(&self) {
+        if let Some(effects) = &self.effects {
+            return effects.note_linearized();
+        }
         self.session.set_linearized(self.command_number);
     }
 
@@ -95,9 +107,9 @@ impl Cx {
         if !self.tells(class) {
             return;
         }
-        if let Some(held) = &self.held {
+        if let Some(effects) = &self.effects {
             let key = Bytes::copy_from_slice(key);
-            held.push(HeldEvent {
+            effects.events.push(HeldEvent {
                 class,
                 event,
                 db,
@@ -106,19 +118,6 @@ impl Cx {
             return;
         }
         self.tell(class, event, (db, key));
-    }
-
-    /// Keeps events back from here on, for a transaction: nothing is told of what may yet come to
-    /// nothing. Called again before it is run again.
-    pub fn hold_events(&mut self) {
-        self.held = Some(Rc::default());
-    }
-
-    /// The transaction is committed: tells what it kept back, and keeps nothing back any more.
-    pub fn tell_held(&mut self) {
-        for held in self.held.take().iter().flat_map(|held| held.take()) {
-            self.tell(held.class, held.event, (held.db, &held.key));
-        }
     }
 
     fn tell(&self, class: EventClass, event: &'static str, (db, key): (Db, &[u8])) {

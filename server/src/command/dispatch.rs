@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use cellar_storage::{Lsn, StoreError};
 
-use super::{CommandEntry, CommandError, Cx, Flag, Handler, find};
+use super::{CommandEntry, CommandError, Cx, Flag, Flags, Group, Handler, find};
 use crate::resp::Args;
 
 /// Bytes of a name, and of all arguments together, that an unknown command's error repeats.
@@ -48,10 +48,33 @@ pub fn admit(cx: &Cx, entry: &'static CommandEntry, args: &Args) -> Result<(), C
              RESET are allowed in this context"
         )));
     }
+    let transaction = cx.session.transaction().borrow();
+    if transaction.is_open() && entry.spec.flags.has(Flag::NoMulti) {
+        let text = "ERR Command not allowed inside a transaction";
+        return Err(CommandError::other(text));
+    }
     if cx.store.attached().is_none() && !entry.spec.flags.has(Flag::Loading) {
         return Err(CommandError::Loading);
     }
-    admit_write(cx, entry)
+    let flags = if is_exec(entry) {
+        transaction.flags()
+    } else {
+        entry.spec.flags
+    };
+    admit_write(cx, flags)
+}
+
+/// Whether a command runs what was queued since MULTI.
+pub fn is_exec(entry: &CommandEntry) -> bool {
+    entry.spec.group == Group::Transactions && entry.spec.name == "exec"
+}
+
+/// Whether a command is run at once between MULTI and EXEC, and not queued.
+pub fn is_never_queued(entry: &CommandEntry) -> bool {
+    matches!(
+        entry.spec.name,
+        "multi" | "exec" | "discard" | "watch" | "quit" | "reset"
+    )
 }
 
 /// Whether a client may run the command whose replies and messages look alike.
@@ -71,8 +94,7 @@ fn is_for_subscribers(entry: &CommandEntry) -> bool {
 }
 
 /// Whether the store takes the command's writes: a refused command stores nothing of its arguments.
-fn admit_write(cx: &Cx, entry: &CommandEntry) -> Result<(), CommandError> {
-    let flags = entry.spec.flags;
+fn admit_write(cx: &Cx, flags: Flags) -> Result<(), CommandError> {
     if !flags.has(Flag::Write) {
         return Ok(());
     }
@@ -88,9 +110,10 @@ fn admit_write(cx: &Cx, entry: &CommandEntry) -> Result<(), CommandError> {
 
 /// Where the log must be durable up to before a reply may show what the command did or saw.
 pub fn required_lsn(cx: &Cx, entry: &CommandEntry, args: &Args) -> Option<Lsn> {
+    cx.store.attached()?;
     let flags = entry.spec.flags;
     if entry.spec.keys.is_empty() {
-        let touches_data = flags.has(Flag::Write) || flags.has(Flag::Readonly);
+        let touches_data = flags.has(Flag::Write) || flags.has(Flag::Readonly) || is_exec(entry);
         return touches_data.then(|| cx.store.published_lsn());
     }
     if flags.has(Flag::Write) && (entry.spec.keys.len() > 1 || flags.has(Flag::MovableKeys)) {

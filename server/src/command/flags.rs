@@ -112,6 +112,12 @@ impl Flags {
         Self(bits)
     }
 
+    /// The flags of both sets.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Whether `flag` is in the set.
     pub const fn has(self, flag: Flag) -> bool {
         self.0 & (1 << flag as u8) != 0

@@ -16,7 +16,7 @@ pub mod table;
 
 pub use arguments::{Argument, arguments_of};
 pub use cx::Cx;
-pub use dispatch::{admit, required_lsn, resolve};
+pub use dispatch::{admit, is_exec, is_never_queued, required_lsn, resolve};
 pub use error::CommandError;
 pub use flags::{Acl, AclSet, Flag, Flags};
 pub use handler::{AsyncHandler, Attempt, Handler, Pending};

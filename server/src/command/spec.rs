@@ -31,6 +31,8 @@ pub enum Group {
     SortedSet,
     /// Strings.
     String,
+    /// Transactions.
+    Transactions,
 }
 
 impl Group {
@@ -49,6 +51,7 @@ impl Group {
             Self::Geo => "geo",
             Self::SortedSet => "sorted-set",
             Self::String => "string",
+            Self::Transactions => "transactions",
         }
     }
 }

@@ -64,6 +64,7 @@ pub fn quit(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError>
 pub fn reset(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
     let session = &cx.session;
     let client = session.client();
+    session.transaction().borrow_mut().close(client);
     cx.shared.monitors.remove(client.id());
     pubsub::leave(cx);
     tracking::end(cx);

@@ -55,4 +55,5 @@ mod string_value;
 pub mod strings;
 mod subsequence;
 pub mod tracking;
+pub mod transactions;
 pub mod wait;

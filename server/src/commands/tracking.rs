@@ -126,9 +126,12 @@ pub(crate) fn remember(cx: &Cx, entry: &CommandEntry, args: &Args) {
     let Some(tracker) = cx.session.tracker() else {
         return;
     };
-    // the choice holds for the command behind it, whatever else of CLIENT comes in between
+    // the choice holds for the command or transaction behind it, whatever else of CLIENT comes in
+    // between
     let is_caching = if entry.full_name.starts_with("client|") {
         false
+    } else if entry.spec.name == "multi" || cx.session.transaction().borrow().is_open() {
+        cx.session.is_caching()
     } else {
         cx.session.set_caching(false)
     };

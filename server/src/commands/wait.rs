@@ -14,7 +14,7 @@ pub fn wait(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         let replica_count = parse_i64(&args[1]).ok_or(CommandError::NotInteger)?;
         let timeout_ms = parse_timeout_ms(&args[2])?;
-        if replica_count > 0 {
+        if replica_count > 0 && cx.may_block() {
             Block::begin(&cx, timeout_ms).until(pending::<()>()).await?;
         }
         let mut reply = cx.reply();
@@ -38,14 +38,14 @@ pub fn waitaof(cx: Cx, args: Args) -> Pending {
         let timeout_ms = parse_timeout_ms(&args[3])?;
         // every earlier write of this client lies below the log's present end
         let lsn = cx.store.published_lsn();
-        if local_count > 0 {
+        if local_count > 0 && cx.may_block() {
             let store = cx.store.clone();
             let mut block = Block::begin(&cx, timeout_ms);
             if let Some(outcome) = block.until(store.wait_durable(lsn)).await? {
                 outcome.map_err(|_| CommandError::UnknownOutcome)?;
             }
         }
-        if replica_count > 0 {
+        if replica_count > 0 && cx.may_block() {
             Block::begin(&cx, timeout_ms).until(pending::<()>()).await?;
         }
         let mut reply = cx.reply();

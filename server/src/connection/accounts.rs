@@ -1,4 +1,4 @@
-//! The accounts of commands: statistics, slow log, latency history, MONITOR.
+//! The accounts of a connection's commands.
 //!
 //! Owns how time is measured: short commands that need no waiting are timed together, a few at a
 //! time, because reading the clock would be a tenth of their cost.
@@ -7,11 +7,8 @@ use cellar_storage::Db;
 use smallvec::SmallVec;
 
 use super::Connection;
-use crate::command::{CommandEntry, Flag, Handler, visible_arguments};
-use crate::latency::Sample;
-use crate::monitor;
-use crate::slowlog::{SlowEntry, cut_arguments};
-use crate::stats::Metric;
+use crate::account::{self, Ran};
+use crate::command::{CommandEntry, Flag, Handler};
 
 /// Commands that are timed together at most: at a microsecond or less each, a turn still ends on
 /// time.
@@ -52,10 +49,9 @@ impl Connection {
 
     /// Counts a command that ended without waiting.
     pub(super) fn settle_now(&mut self, entry: &'static CommandEntry, error: Option<&str>) {
-        self.count(entry, error);
-        if self.cx.shared.monitors.is_any() {
-            self.tell_monitors(entry, self.cx.db());
-        }
+        let ran = self.ran(entry, self.cx.db());
+        ran.count(&self.cx, error);
+        ran.tell_monitors(&self.cx);
         self.unmeasured.push(entry.id);
         if self.is_short(entry) && !self.cx.shared.config.fast.measures_each() {
             if self.unmeasured.len() == TOGETHER_COUNT_MAX {
@@ -65,7 +61,7 @@ impl Connection {
         }
         // short commands before it add next to nothing
         let us = self.measure();
-        self.note_if_slow(entry, us);
+        self.ran(entry, self.cx.db()).note_if_slow(&self.cx, us);
     }
 
     /// Whether the present command cannot take long by itself.
@@ -85,13 +81,8 @@ impl Connection {
             db,
             ..
         } = account;
-        self.count(entry, error);
-        if self.cx.shared.monitors.is_any() {
-            self.tell_monitors(entry, db);
-        }
         let us = self.now_us.saturating_sub(started_us);
-        self.worker.stats.command(entry.id).record(us);
-        self.note_if_slow(entry, us);
+        self.ran(entry, db).settle(&self.cx, us, error);
     }
 
     /// Looks at the clock and shares the time since the last look out among the commands that
@@ -110,65 +101,22 @@ impl Connection {
         us
     }
 
-    fn count(&self, entry: &CommandEntry, error: Option<&str>) {
-        self.worker.stats.add(Metric::Commands, 1);
-        if let Some(text) = error {
-            self.worker.stats.command(entry.id).failed.add(1);
-            self.count_error(text);
-        }
+    /// Shows the present command to the clients that run MONITOR, if any.
+    pub(super) fn show(&self, entry: &'static CommandEntry) {
+        let ran = self.ran(entry, self.cx.session.db());
+        ran.tell_monitors(&self.cx);
     }
 
     /// Counts an error reply.
     pub(super) fn count_error(&self, text: &str) {
-        self.worker.stats.add(Metric::ErrorReplies, 1);
-        self.cx.shared.errors.add(text);
+        account::count_error(&self.cx, text);
     }
 
-    fn note_if_slow(&self, entry: &CommandEntry, us: u64) {
-        let fast = &self.cx.shared.config.fast;
-        if fast.is_slow(us) && !entry.spec.flags.has(Flag::SkipSlowlog) {
-            self.note_slow(entry, us);
+    fn ran(&self, entry: &'static CommandEntry, db: Db) -> Ran<'_> {
+        Ran {
+            entry,
+            args: &self.args,
+            db,
         }
-        if fast.is_latency_event(us) {
-            let is_fast = entry.spec.flags.has(Flag::Fast);
-            let event = if is_fast { "fast-command" } else { "command" };
-            let unix_seconds = self.cx.shared.clock.unix_ms() / 1000;
-            let sample = Sample {
-                unix_seconds,
-                ms: us / 1000,
-            };
-            self.cx.shared.latency.lock().add(event, sample);
-        }
-    }
-
-    fn note_slow(&self, entry: &CommandEntry, us: u64) {
-        let shared = &self.cx.shared;
-        let count_max = shared
-            .config
-            .read(|config| config.monitoring.slowlog_max_len.get());
-        let slow = SlowEntry {
-            id: 0,
-            unix_seconds: shared.clock.unix_ms() / 1000,
-            us,
-            args: cut_arguments(&visible_arguments(entry, &self.args)),
-            peer: self.client.address().peer.clone(),
-            client_name: self.client.labels().name,
-        };
-        shared
-            .slowlog
-            .lock()
-            .push(slow, count_max.unsigned_abs() as usize);
-    }
-
-    fn tell_monitors(&self, entry: &CommandEntry, db: Db) {
-        let flags = entry.spec.flags;
-        if flags.has(Flag::SkipMonitor) || flags.has(Flag::Admin) {
-            return;
-        }
-        let shared = &self.cx.shared;
-        let unix_us = shared.clock.unix_ms() * 1000;
-        let args = visible_arguments(entry, &self.args);
-        let line = monitor::line(unix_us, db, self.client.address(), &args);
-        shared.monitors.send(&line, &mut self.cx.delivery());
     }
 }

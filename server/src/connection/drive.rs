@@ -11,6 +11,7 @@ use super::execute::{Outcome, Running};
 use super::replies::Ended;
 use super::{Closed, Connection};
 use crate::client::{ClientFlag, Event};
+use crate::command::is_exec;
 use crate::resp::ReplyBuf;
 
 /// How far a command came.
@@ -137,11 +138,17 @@ impl Connection {
             account.started_us += self.cx.session.take_blocked_us();
         }
         // only a command that was driven to its end can have changed the session
-        let is_answered = if is_oldest {
+        let mut is_answered = if is_oldest {
             account.is_answered
         } else {
             self.settle_reply_mode(account.is_answered)
         };
+        if let Ok(reply) = &outcome
+            && is_exec(account.entry)
+        {
+            // CLIENT REPLY inside has chosen what of its reply there is
+            is_answered |= !reply.is_empty();
+        }
         let lsn = if is_oldest {
             None
         } else {

@@ -10,9 +10,10 @@ use cellar_storage::Lsn;
 use super::accounts::Account;
 use super::{Closed, Connection};
 use crate::command::{
-    Attempt, CommandEntry, CommandError, Flag, Handler, Pending, admit, required_lsn, resolve,
+    Attempt, CommandEntry, CommandError, Flag, Handler, Pending, admit, is_exec, is_never_queued,
+    required_lsn, resolve,
 };
-use crate::commands::tracking;
+use crate::commands::{tracking, transactions};
 use crate::resp::{Args, ReplyBuf, ReplyMark};
 use crate::session::ReplyMode;
 use crate::tracking::actor;
@@ -68,7 +69,7 @@ impl Connection {
     /// anything.
     pub(super) fn execute(&mut self) -> Option<Step> {
         let entry = self.choose()?;
-        if self.cx.shared.pause.may_hold(is_write(entry)) {
+        if self.cx.shared.pause.may_hold(self.is_write(entry)) {
             return Some(Step::Unpause(entry));
         }
         self.run_now(entry)
@@ -79,7 +80,7 @@ impl Connection {
         loop {
             match step {
                 Step::Unpause(entry) => {
-                    self.wait_for_pause_end(is_write(entry)).await?;
+                    self.wait_for_pause_end(self.is_write(entry)).await?;
                     match self.run_now(entry) {
                         Some(next) => step = next,
                         None => return Ok(()),
@@ -126,6 +127,10 @@ impl Connection {
     fn run_now(&mut self, entry: &'static CommandEntry) -> Option<Step> {
         self.cx.next_command();
         self.client.note_command(entry, self.now_us);
+        if self.cx.session.transaction().borrow().is_open() && !is_never_queued(entry) {
+            self.queue(entry);
+            return None;
+        }
         let actor = self.actor(entry);
         if self.cx.session.is_tracking() {
             tracking::remember(&self.cx, entry, &self.args);
@@ -199,21 +204,53 @@ impl Connection {
     /// reads.
     fn actor(&self, entry: &CommandEntry) -> Option<u64> {
         let is_asked = self.cx.shared.tracking.is_any();
-        (is_asked && entry.spec.flags.has(Flag::Write)).then(|| self.client.id())
+        let may_write = entry.spec.flags.has(Flag::Write) || is_exec(entry);
+        (is_asked && may_write).then(|| self.client.id())
     }
 
-    /// Answers a request that is not run.
-    fn reject(&mut self, entry: Option<&CommandEntry>, error: &CommandError) {
-        let text = error.to_string();
+    /// Answers a request that is not run. Of a transaction nothing will run then.
+    fn reject(&mut self, entry: Option<&'static CommandEntry>, error: &CommandError) {
+        let mut text = error.to_string();
         if let Some(entry) = entry {
             self.worker.stats.command(entry.id).rejected.add(1);
         }
+        let transaction = self.cx.session.transaction();
+        if let Some(entry) = entry.filter(|entry| is_exec(entry)) {
+            text = transactions::abort(error).to_string();
+            transaction.borrow_mut().close(&self.client);
+            self.show(entry);
+        } else {
+            transaction.borrow_mut().flag();
+        }
         self.count_error(&text);
+        self.answer(|reply| reply.error(&text));
+    }
+
+    /// Keeps the request in `args` for EXEC.
+    fn queue(&mut self, entry: &'static CommandEntry) {
+        let mut transaction = self.cx.session.transaction().borrow_mut();
+        transaction.push(entry, &self.args, &self.client);
+        drop(transaction);
+        self.answer(|reply| reply.simple("QUEUED"));
+    }
+
+    /// Answers a request that was not run.
+    fn answer(&mut self, encode: impl FnOnce(&mut ReplyBuf)) {
         if self.settle_reply_mode(self.cx.session.reply_mode() == ReplyMode::On) {
             let batch = self.replies.tail_batch();
-            batch.reply.error(&text);
+            encode(&mut batch.reply);
             batch.count += 1;
         }
+    }
+
+    /// Whether a command writes, or EXEC will.
+    fn is_write(&self, entry: &CommandEntry) -> bool {
+        let flags = if is_exec(entry) {
+            self.cx.session.transaction().borrow().flags()
+        } else {
+            entry.spec.flags
+        };
+        flags.has(Flag::Write) || flags.has(Flag::MayReplicate)
     }
 
     /// Takes a reply back that CLIENT REPLY does not want, unless the command changed its mind.
@@ -253,9 +290,4 @@ impl Connection {
         }
         required_lsn(&self.cx, entry, args)
     }
-}
-
-fn is_write(entry: &CommandEntry) -> bool {
-    let flags = entry.spec.flags;
-    flags.has(Flag::Write) || flags.has(Flag::MayReplicate)
 }

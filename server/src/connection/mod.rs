@@ -247,10 +247,13 @@ impl Connection {
         if self.ahead_count > 0 || self.input.is_empty() {
             return;
         }
+        let Some(store) = self.cx.store.attached() else {
+            return;
+        };
         let keys = KeysAhead::new(&self.input).take(AHEAD_COUNT_MAX);
         let asked_count = &mut self.ahead_count;
         let keys = keys.inspect(|_| *asked_count += 1);
-        self.cx.store.prefetch(self.cx.db(), keys);
+        store.prefetch(self.cx.db(), keys);
     }
 
     /// Whether no command may start before others have ended.

@@ -139,7 +139,9 @@ impl Connection {
         if !self.cx.session.is_authenticated() {
             bytes_max = bytes_max.min(UNAUTHENTICATED_QUERY_BYTES_MAX);
         }
-        if self.input.len() as u64 > bytes_max {
+        // what waits for EXEC is a part of the requests that were not run yet
+        let queued_bytes = self.cx.session.transaction().borrow().memory_bytes();
+        if (self.input.len() + queued_bytes) as u64 > bytes_max {
             return Err(Closed::QueryLimit);
         }
         Ok(())

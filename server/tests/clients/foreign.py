@@ -96,6 +96,44 @@ def errors(client):
         raise AssertionError("INCR of a word was answered")
 
 
+def transactions(client):
+    with client.pipeline(transaction=True) as pipeline:
+        pipeline.set("t1", "1").incr("t1").get("t1").rename("nothing", "t2").mget("t1", "t2")
+        replies = pipeline.execute(raise_on_error=False)
+    assert replies[:3] == [True, 2, b"2"], replies
+    assert isinstance(replies[3], redis.ResponseError), replies
+    assert replies[4] == [b"2", None], replies
+
+    def add_one(pipeline):
+        seen = int(pipeline.get("t1"))
+        pipeline.multi()
+        pipeline.set("t1", seen + 1)
+
+    assert client.transaction(add_one, "t1") == [True]
+    assert client.get("t1") == b"3"
+    with client.pipeline() as pipeline:
+        pipeline.watch("t1")
+        client.set("t1", "other")
+        pipeline.multi()
+        pipeline.set("t1", "lost")
+        try:
+            pipeline.execute()
+        except redis.WatchError:
+            pass
+        else:
+            raise AssertionError("a broken watch let a transaction run")
+    assert client.get("t1") == b"other"
+    with client.pipeline(transaction=True) as pipeline:
+        pipeline.execute_command("NOSUCHCOMMAND").set("t1", "lost")
+        try:
+            pipeline.execute()
+        except redis.ResponseError as error:
+            assert "unknown command" in str(error).lower(), error
+        else:
+            raise AssertionError("a transaction with an unknown command ran")
+    assert client.get("t1") == b"other"
+
+
 def connection(client):
     pipeline = client.pipeline(transaction=False)
     for number in range(500):
@@ -160,7 +198,7 @@ def wait_for(pubsub, is_done):
 
 def check_with_redis_py(name, make_client):
     client = make_client()
-    for part in (strings, bits, keys, errors, connection):
+    for part in (strings, bits, keys, errors, transactions, connection):
         part(client)
     messages(client, make_client)
     client.close()

@@ -20,3 +20,4 @@ mod sets;
 mod sorted_sets;
 mod strings;
 mod tracking;
+mod transactions;

@@ -216,8 +216,55 @@ const MUTATED_ONE_IN: usize = 12;
 /// One request in so many is about sorted sets.
 const SORTED_SETS_ONE_IN: usize = 3;
 
-/// The next request.
-pub(crate) fn request(random: &mut Random) -> Request {
+/// One step in so many is a transaction.
+const TRANSACTION_ONE_IN: usize = 16;
+
+/// Commands of a transaction at most.
+const TRANSACTION_COMMANDS_MAX: usize = 8;
+
+/// About so many random requests, some of them in transactions.
+pub(crate) fn sequence(random: &mut Random, count: usize) -> Vec<Request> {
+    let mut requests = Vec::with_capacity(count + TRANSACTION_COMMANDS_MAX);
+    while requests.len() < count {
+        if random.one_in(TRANSACTION_ONE_IN) {
+            transaction(random, &mut requests);
+        } else {
+            requests.push(request(random));
+        }
+    }
+    requests
+}
+
+/// A transaction, with watches or without, broken or not. Only requests whose replies are the same
+/// byte by byte: they become one reply.
+fn transaction(random: &mut Random, requests: &mut Vec<Request>) {
+    if random.one_in(2) {
+        requests.push(filled(("WATCH K *", Strictness::Exact), random));
+        if random.one_in(2) {
+            requests.push(exact(random));
+        }
+    }
+    requests.push(filled(("MULTI", Strictness::Exact), random));
+    for _ in 0..random.below(TRANSACTION_COMMANDS_MAX) {
+        requests.push(exact(random));
+    }
+    let end = *random.pick(&["EXEC", "EXEC", "EXEC", "EXEC", "DISCARD", "UNWATCH"]);
+    requests.push(filled((end, Strictness::Exact), random));
+    // after UNWATCH, which is queued
+    requests.push(filled(("EXEC", Strictness::Exact), random));
+}
+
+fn exact(random: &mut Random) -> Request {
+    loop {
+        let request = request(random);
+        if request.strictness == Strictness::Exact {
+            return request;
+        }
+    }
+}
+
+/// The next request outside of transactions.
+fn request(random: &mut Random) -> Request {
     if random.one_in(SORTED_SETS_ONE_IN) {
         return sorted_sets::request(random);
     }
@@ -230,6 +277,10 @@ pub(crate) fn request(random: &mut Random) -> Request {
         _ => (EXACT, Strictness::Exact),
     };
     let template = *random.pick(templates);
+    filled((template, strictness), random)
+}
+
+fn filled((template, strictness): (&str, Strictness), random: &mut Random) -> Request {
     let mut arguments = fill(template, random);
     // a name that an error echoes must be text, a time must stay long, a large value must not
     // become a key, and a random choice must stay one of everything
@@ -237,6 +288,10 @@ pub(crate) fn request(random: &mut Random) -> Request {
         "SELECT",
         "OBJECT",
         "NOSUCH",
+        "MULTI",
+        "EXEC",
+        "DISCARD",
+        "UNWATCH",
         "PSETEX",
         "SETEX",
         "EXPIRE ",

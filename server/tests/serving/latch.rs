@@ -29,6 +29,37 @@ fn start_latched(directory: &Path) -> (Process, Client) {
 }
 
 #[test]
+fn a_transaction_that_writes_is_refused_and_one_that_reads_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let (process, _) = start(directory.path(), &[]);
+    let (mut writer, mut reader) = (connect(directory.path()), connect(directory.path()));
+    for client in [&mut writer, &mut reader] {
+        client.check("multi", "+OK");
+        client.check("get k", "+QUEUED");
+    }
+    writer.check("set k v", "+QUEUED");
+    let mut other = connect(directory.path());
+    other.check("set before durable", "+OK");
+    other.check("waitaof 1 0 0", "[:1 :0]");
+    process.let_writes_fail(true);
+    other.check("set k lost", "+OK");
+    assert!(show(&other.run("waitaof 1 0 0")).starts_with(REFUSED));
+    let reply = show(&writer.run("exec"));
+    let expected = format!(
+        "-EXECABORT Transaction discarded because of: {}",
+        &REFUSED[1..]
+    );
+    assert!(reply.starts_with(&expected), "{reply}");
+    reader.check("exec", "[lost]");
+    writer.check("multi", "+OK");
+    assert!(show(&writer.run("set k v")).starts_with(REFUSED));
+    writer.check("get k", "+QUEUED");
+    let discarded = "-EXECABORT Transaction discarded because of previous errors.";
+    writer.check("exec", discarded);
+    process.kill();
+}
+
+#[test]
 fn writes_are_refused_and_reads_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let (process, mut client) = start_latched(directory.path());

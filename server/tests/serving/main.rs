@@ -28,4 +28,5 @@ mod server_commands;
 mod sessions;
 mod sorted_sets;
 mod tracking;
+mod transactions;
 mod upkeep;

@@ -15,11 +15,12 @@ mod server;
 mod sets;
 mod sorted_sets;
 mod strings;
+mod transactions;
 
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 12] = [
+pub const GROUPS: [&[CommandSpec]; 13] = [
     bitmap::ROWS,
     connection::ROWS,
     geo::ROWS,
@@ -32,13 +33,14 @@ pub const GROUPS: [&[CommandSpec]; 12] = [
     sets::ROWS,
     sorted_sets::ROWS,
     strings::ROWS,
+    transactions::ROWS,
 ];
 
 #[cfg(test)]
 mod tests {
     use super::GROUPS;
     use crate::command::{
-        Argument, CommandEntry, FindKeys, Flag, Handler, arguments_of, commands, find,
+        Acl, Argument, CommandEntry, FindKeys, Flag, Handler, arguments_of, commands, find,
     };
 
     fn all() -> impl Iterator<Item = &'static CommandEntry> {
@@ -125,7 +127,9 @@ mod tests {
                 "{}",
                 entry.full_name
             );
-            let touches_keys = flags.has(Flag::Write) || flags.has(Flag::Readonly);
+            let touches_keys = flags.has(Flag::Write)
+                || flags.has(Flag::Readonly)
+                || spec.acl.has(Acl::Transaction);
             assert!(spec.keys.is_empty() || touches_keys, "{}", entry.full_name);
         }
     }

@@ -1,7 +1,7 @@
 //! Rows of the commands about the server.
 
 use crate::command::Flag::{
-    Admin, AllowBusy, Blocking, Fast, Loading, Noscript, Readonly, Stale, Write,
+    Admin, AllowBusy, Blocking, Fast, Loading, NoMulti, Noscript, Readonly, Stale, Write,
 };
 use crate::command::{Acl, CommandSpec, Group, Handler, KeyAccess, KeySpec};
 use crate::commands::{
@@ -104,10 +104,10 @@ pub(super) const ROWS: &[CommandSpec] = &[
         )
         .doc("2.8.12", "Tells the replication role.", "O(1)"),
     CommandSpec::new("save", 1, GROUP, Handler::Wait(server::save))
-        .flags(&[Admin, Noscript], &[])
+        .flags(&[Admin, Noscript, NoMulti], &[])
         .doc("1.0.0", "Makes everything durable.", "O(1)"),
     CommandSpec::new("shutdown", -1, GROUP, Handler::Wait(server::shutdown))
-        .flags(&[Admin, Noscript, Loading, Stale, AllowBusy], &[])
+        .flags(&[Admin, Noscript, Loading, Stale, NoMulti, AllowBusy], &[])
         .syntax("[NOSAVE | SAVE] [NOW] [FORCE] [ABORT]")
         .doc("1.0.0", "Stops the server.", "O(N) connections"),
     CommandSpec::new("slaveof", 3, GROUP, Handler::Now(server::replicaof))
