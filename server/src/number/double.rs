@@ -138,6 +138,10 @@ fn scan_decimal(text: &[u8]) -> Scanned {
 }
 
 /// A hexadecimal number, `digits` being the text behind its `0x`.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "64 bits become the nearest double, as they should"
+)]
 fn scan_hexadecimal(text: &[u8], digits: &[u8]) -> Option<Scanned> {
     let (mantissa, digit_count) = mantissa_len(digits, u8::is_ascii_hexdigit);
     if digit_count == 0 {

@@ -6,7 +6,7 @@
 const PADDING_ZEROS_MAX: isize = 7;
 
 /// Whole numbers up to this size are printed without an exponent: half of what 64 bits hold.
-const WHOLE_MAX: f64 = (1i64 << 62) as f64;
+const WHOLE_MAX: f64 = 4_611_686_018_427_387_904.0;
 
 /// Digits that tell every double from its neighbours.
 const DIGITS_MAX: isize = 17;

@@ -3,7 +3,7 @@
 use crate::script::Script;
 
 #[test]
-fn places_and_distances() {
+fn places() {
     let mut script = Script::start();
     script.run(
         "
@@ -44,6 +44,18 @@ fn places_and_distances() {
         GEOPOS g -> []
         GEOPOS none a -> [nil]
         GEOPOS s a -> -WRONGTYPE Operation against a key holding the wrong kind of value
+        ",
+    );
+}
+
+#[test]
+fn hashes_and_distances() {
+    let mut script = Script::start();
+    script.run(
+        "
+        SET s v -> +OK
+        GEOADD g 13.361389 38.115556 Palermo 15.087269 37.502669 Catania 0 0 zero -> :3
+        GEOADD g 180 85.05112878 corner -180 -85.05112878 origin -> :2
         ",
     );
     script.check(
@@ -120,8 +132,16 @@ fn searches() {
         "GEOSEARCH g FROMLONLAT -170 -80 BYBOX 40000 40000 km ASC",
         "['Catania' 'Palermo' 'edge2' 'edge1']",
     );
+}
+
+#[test]
+fn searches_that_find_nothing_or_are_refused() {
+    let mut script = Script::start();
     script.run(
         "
+        SET s v -> +OK
+        GEOADD g 13.361389 38.115556 Palermo 15.087269 37.502669 Catania -> :2
+        GEOADD g 12.758489 38.788135 edge1 17.241510 38.788135 edge2 -> :2
         GEOSEARCH none FROMLONLAT 15 37 BYRADIUS 200 km -> []
         GEOSEARCH none FROMMEMBER a BYRADIUS 200 km -> []
         ",
@@ -146,6 +166,17 @@ fn searches() {
         GEOSEARCH g FROMLONLAT 15 37 BYBOX 1 x km -> -ERR need numeric height
         GEOSEARCH g FROMLONLAT 15 37 BYBOX x 1 km -> -ERR need numeric width
         GEOSEARCH g FROMLONLAT 15 37 BYBOX 1 -1 km -> -ERR height or width cannot be negative
+        ",
+    );
+}
+
+#[test]
+fn options_that_do_not_go_together() {
+    let mut script = Script::start();
+    script.run(
+        "
+        SET s v -> +OK
+        GEOADD g 13.361389 38.115556 Palermo 15.087269 37.502669 Catania -> :2
         ",
     );
     script.check(
@@ -192,6 +223,18 @@ fn searches() {
     script.run(
         "
         GEOSEARCH g FROMLONLAT 15 37 -> -ERR wrong number of arguments for 'geosearch' command
+        ",
+    );
+}
+
+#[test]
+fn circles() {
+    let mut script = Script::start();
+    script.run(
+        "
+        SET s v -> +OK
+        GEOADD g 13.361389 38.115556 Palermo 15.087269 37.502669 Catania -> :2
+        GEOADD g 12.758489 38.788135 edge1 17.241510 38.788135 edge2 -> :2
         GEORADIUS g 15 37 200 km ASC -> ['Catania' 'Palermo']
         ",
     );
@@ -224,8 +267,16 @@ fn searches() {
         "GEORADIUS s 15 37 200 km",
         "-WRONGTYPE Operation against a key holding the wrong kind of value",
     );
+}
+
+#[test]
+fn stored_searches() {
+    let mut script = Script::start();
     script.run(
         "
+        SET s v -> +OK
+        GEOADD g 13.361389 38.115556 Palermo 15.087269 37.502669 Catania -> :2
+        GEOADD g 12.758489 38.788135 edge1 17.241510 38.788135 edge2 -> :2
         GEORADIUS g 15 37 200 km STORE d -> :2
         ZRANGE d 0 -1 WITHSCORES -> ['Palermo' '3479099956230698' 'Catania' '3479447370796909']
         GEORADIUS g 15 37 200 km STOREDIST d -> :2

@@ -7,6 +7,7 @@ fn adding_elements() {
     let mut script = Script::start();
     script.run(
         "
+        SET s v -> +OK
         ZADD z 1 a 2 b 3 c -> :3
         ZADD z 1 a 5 b 4 d -> :1
         ZADD z CH 1 a 6 b 7 e -> :2
@@ -53,8 +54,8 @@ fn adding_elements() {
     );
     script.check(
         "ZRANGE z 0 6 WITHSCORES",
-        "['j' '-inf' 'tenth' '0.30000000000000004' 'half' '0.5' 'fresh' '1.5' 'c' '3' 'd' '4' \
-         'five' '5']",
+        "['j' '-inf' 'tenth' '0.30000000000000004' 'half' '0.5' 'fresh' '1.5' 'c' '3' 'd' \
+         '4' 'five' '5']",
     );
     script.check(
         "ZRANGE z 7 -1 WITHSCORES",
@@ -190,6 +191,17 @@ fn ranges() {
         ZRANGE none 0 -1 -> []
         ZRANGE s 0 -1 -> -WRONGTYPE Operation against a key holding the wrong kind of value
         ZRANGE s 0 x -> -ERR value is not an integer or out of range
+        ",
+    );
+}
+
+#[test]
+fn ranges_by_older_names() {
+    let mut script = Script::start();
+    script.run(
+        "
+        SET s v -> +OK
+        ZADD z 1 a 2 b 3 c 4 d 5 e -> :5
         ZREVRANGE z 0 1 -> ['e' 'd']
         ZREVRANGE z 0 1 WITHSCORES -> ['e' '5' 'd' '4']
         ZREVRANGE z 0 1 REV -> -ERR syntax error
@@ -202,6 +214,16 @@ fn ranges() {
         ZREVRANGEBYSCORE z +inf (3 WITHSCORES -> ['e' '5' 'd' '4']
         ZREVRANGEBYSCORE z 2 3 -> []
         ZREVRANGEBYSCORE z +inf -inf LIMIT 1 2 -> ['d' 'c']
+        ",
+    );
+}
+
+#[test]
+fn ranges_of_members() {
+    let mut script = Script::start();
+    script.run(
+        "
+        SET s v -> +OK
         ZADD l 0 a 0 b 0 c 0 d 0 '' 0 aa -> :6
         ZRANGEBYLEX l - + -> ['' 'a' 'aa' 'b' 'c' 'd']
         ZRANGEBYLEX l [a (c -> ['a' 'aa' 'b']
@@ -230,6 +252,17 @@ fn ranges() {
         ZLEXCOUNT l a c -> -ERR min or max not valid string range item
         ZRANGE l (a + BYLEX LIMIT 1 2 -> ['b' 'c']
         ZRANGE l + (a BYLEX REV -> ['d' 'c' 'b' 'aa']
+        ",
+    );
+}
+
+#[test]
+fn stored_ranges() {
+    let mut script = Script::start();
+    script.run(
+        "
+        SET s v -> +OK
+        ZADD z 1 a 2 b 3 c 4 d 5 e -> :5
         ZRANGESTORE dst z 1 3 -> :3
         ZRANGE dst 0 -1 WITHSCORES -> ['b' '2' 'c' '3' 'd' '4']
         ZRANGESTORE dst z 2 4 BYSCORE REV -> :0
@@ -296,6 +329,16 @@ fn removing_and_taking() {
         ZPOPMIN p -> []
         ZPOPMIN s -> -WRONGTYPE Operation against a key holding the wrong kind of value
         ZPOPMIN p 0 -> []
+        ",
+    );
+}
+
+#[test]
+fn taking_from_many_keys() {
+    let mut script = Script::start();
+    script.run(
+        "
+        SET s v -> +OK
         ZADD q 1 a 2 b 3 c 4 d -> :4
         ZMPOP 2 none q MIN -> ['q' [['a' '1']]]
         ZMPOP 1 q MAX COUNT 2 -> ['q' [['d' '4'] ['c' '3']]]
@@ -331,6 +374,7 @@ fn combining_sets() {
     let mut script = Script::start();
     script.run(
         "
+        SET s v -> +OK
         SET str v -> +OK
         ZADD a 1 x 2 y 3 z -> :3
         ZADD b 10 y 20 z 30 w -> :3
@@ -355,6 +399,19 @@ fn combining_sets() {
         ZINTERCARD 2 a b LIMIT -1 -> -ERR LIMIT can't be negative
         ZINTERCARD 2 a b WEIGHTS 1 1 -> -ERR syntax error
         ZINTERCARD 0 a -> -ERR at least 1 input key is needed for 'zintercard' command
+        ",
+    );
+}
+
+#[test]
+fn stored_combinations() {
+    let mut script = Script::start();
+    script.run(
+        "
+        SET s v -> +OK
+        SET str v -> +OK
+        ZADD a 1 x 2 y 3 z -> :3
+        ZADD b 10 y 20 z 30 w -> :3
         ZUNIONSTORE d 2 a b -> :4
         ZRANGE d 0 -1 WITHSCORES -> ['x' '1' 'y' '12' 'z' '23' 'w' '30']
         ZINTERSTORE d 2 a b -> :2
@@ -412,7 +469,8 @@ fn random_elements_and_scans() {
     );
     script.check(
         "ZRANDMEMBER z -9223372036854775808",
-        "-ERR value is out of range, value must between -9223372036854775807 and 9223372036854775807",
+        "-ERR value is out of range, value must between -9223372036854775807 and \
+         9223372036854775807",
     );
     script.run(
         "

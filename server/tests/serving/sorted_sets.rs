@@ -30,7 +30,10 @@ fn fill(client: &mut Client) {
         }
         let request: Vec<&[u8]> = request.iter().map(Vec::as_slice).collect();
         client.send_raw(&encode(&request));
-        assert_eq!(client.read(), Reply::Integer(part.len() as i64));
+        assert_eq!(
+            client.read(),
+            Reply::Integer(part.len().cast_signed() as i64)
+        );
     }
 }
 

@@ -334,8 +334,8 @@ impl SortedSet {
                 };
                 batch.put(db, key.clone(), value, expiry_ms);
             }
-            Form::Paged(paged) => {
-                let (pages, detail) = paged.finish();
+            Form::Paged(set) => {
+                let (pages, detail) = set.finish();
                 let draft = RootDraft {
                     value_type,
                     encoding,

@@ -34,8 +34,8 @@ fn random_score(random: &mut Random) -> f64 {
         1 => f64::NEG_INFINITY,
         2 => -0.0,
         3 => 0.0,
-        4..8 => random.below(5) as f64 - 2.5,
-        _ => random.below(1000) as f64 / 8.0,
+        4..8 => f64::from(random.below(5) as u32) - 2.5,
+        _ => f64::from(random.below(1000) as u32) / 8.0,
     }
 }
 

@@ -36,10 +36,11 @@ fn parse_options(mut rest: &[Bytes]) -> Result<(Options, &[[Bytes; 3]]), Command
         }
         rest = behind;
     }
+    if options.only_new && options.only_present {
+        return Err(CommandError::Syntax);
+    }
     match rest.as_chunks::<3>() {
-        (places, []) if !places.is_empty() && !(options.only_new && options.only_present) => {
-            Ok((options, places))
-        }
+        (places @ [_, ..], []) => Ok((options, places)),
         _ => Err(CommandError::Syntax),
     }
 }

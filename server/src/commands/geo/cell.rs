@@ -3,6 +3,12 @@
 //!
 //! Owns that coding. Cells of fewer bits are the areas that a search looks at.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a cell's number has 54 bits at most with its lowest 0, and is not negative"
+)]
+
 /// Bits of each coordinate in the cell of a place.
 pub(super) const STEP_MAX: u32 = 26;
 
@@ -180,10 +186,13 @@ mod tests {
 
     #[test]
     fn places_are_the_cells_that_redis_has() {
-        assert_eq!(PALERMO.score(), 3_479_099_956_230_698.0);
+        assert_eq!(PALERMO.score() as u64, 3_479_099_956_230_698);
         let decoded = Place::of_score(PALERMO.score());
-        assert_eq!(decoded.longitude, 13.361_389_338_970_184);
-        assert_eq!(decoded.latitude, 38.115_556_395_496_3);
+        let expected = Place {
+            longitude: 13.361_389_338_970_184,
+            latitude: 38.115_556_395_496_3,
+        };
+        assert_eq!(decoded, expected);
         assert_eq!(decoded.geohash(), b"sqc8b49rny0");
     }
 
@@ -197,7 +206,6 @@ mod tests {
         let beside = corner.beside(-1, 1);
         assert_eq!((beside.column, beside.row), (7, 0));
         let (first, end) = corner.scores();
-        assert_eq!(first, (0b10101u64 << 46) as f64);
-        assert_eq!(end, (0b10110u64 << 46) as f64);
+        assert_eq!((first as u64, end as u64), (0b10101 << 46, 0b10110 << 46));
     }
 }

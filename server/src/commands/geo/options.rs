@@ -92,6 +92,7 @@ pub(super) enum Sorting {
 
 /// What a command asks for.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each option")]
 pub(super) struct Request {
     /// Nothing where the set does not exist.
     pub(super) shape: Option<Shape>,

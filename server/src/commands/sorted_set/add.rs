@@ -13,6 +13,7 @@ use crate::resp::{Args, ReplyBuf};
 
 /// What ZADD was told beside elements.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each option")]
 pub(crate) struct Options {
     /// NX
     pub(crate) only_new: bool,
