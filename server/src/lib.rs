@@ -15,7 +15,6 @@ pub mod banner;
 pub mod blocking;
 pub mod check;
 pub mod client;
-#[allow(dead_code, reason = "the commands that use it follow")]
 mod collections;
 pub mod command;
 pub mod commands;

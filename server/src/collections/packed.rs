@@ -80,6 +80,7 @@ pub(crate) struct Item<'a> {
 
 impl<'a> Packed<'a> {
     /// The sequence without items.
+    #[cfg(test)]
     pub(crate) const EMPTY: Packed<'static> = Packed {
         bytes: &[],
         count: 0,
@@ -106,6 +107,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Whether there is no item.
+    #[cfg(test)]
     pub(crate) fn is_empty(self) -> bool {
         self.count == 0
     }
@@ -125,6 +127,7 @@ impl<'a> Packed<'a> {
     }
 
     /// The item with this number.
+    #[cfg(test)]
     pub(crate) fn get(self, index: usize) -> Option<Item<'a>> {
         self.iter().nth(index)
     }
@@ -235,11 +238,6 @@ impl PackedBuilder {
     pub(crate) fn push(&mut self, item: &[u8]) {
         write_varint(&mut self.0, item.len() as u32);
         self.0.extend_from_slice(item);
-    }
-
-    /// Bytes written so far.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
     }
 
     /// The sequence as it is stored.

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use bytes::Bytes;
 use cellar_storage::{
-    CollectionId, Db, Encoding, Handle, KeyLocks, NewCollection, Root, Snapshot, StoreError,
-    TypedValue, ValueBody, ValueType, WriteBatch,
+    CollectionId, Db, Encoding, Handle, NewCollection, Root, Snapshot, StoreError, TypedValue,
+    ValueBody, ValueType, WriteBatch,
 };
 
 /// Bytes beyond which whoever owns a page splits it: one read of a device block's size or two.
@@ -235,19 +235,6 @@ impl Pages {
         self.changed.len()
     }
 
-    /// Writes the changed pages and the root, atomically, as the value of a key that is locked.
-    pub(crate) async fn commit(
-        self,
-        store: &Handle,
-        locks: &KeyLocks,
-        (db, key): (Db, &Bytes),
-        draft: RootDraft,
-    ) -> Result<(), StoreError> {
-        let mut batch = WriteBatch::new();
-        self.add_to(&mut batch, store, (db, key), draft).await?;
-        store.commit_locked(locks, batch).await.map(|_| ())
-    }
-
     /// Adds the changed pages and the root to a batch. Pages for which it has no room are written
     /// before it, as far as nothing leads to them yet; else the collection is written anew.
     pub(crate) async fn add_to(
@@ -280,15 +267,15 @@ impl Pages {
         batch: &mut WriteBatch,
         store: &Handle,
     ) -> Result<CollectionId, StoreError> {
-        let bytes_max = store.store().batch_bytes_max() / 2;
+        let limit = bytes_max(store);
         let Some(root) = self.source.as_ref().and_then(Snapshot::root) else {
             return self.place_anew(batch, store).await;
         };
         let collection = root.collection;
         let mut old = self.changed.clone();
-        if bytes_of(&old) > bytes_max {
+        if bytes_of(&old) > limit {
             let new = old.split_off(&root.page_count);
-            if bytes_of(&old) > bytes_max {
+            if bytes_of(&old) > limit {
                 return self.place_anew(batch, store).await;
             }
             let new = new.into_iter().collect();
@@ -308,7 +295,7 @@ impl Pages {
     ) -> Result<CollectionId, StoreError> {
         let mut new = store.new_collection();
         let id = new.id();
-        let fits = bytes_of(&self.changed) <= store.store().batch_bytes_max() / 2;
+        let fits = bytes_of(&self.changed) <= bytes_max(store);
         if self.source.is_none() && fits {
             for (number, content) in self.changed {
                 batch.page(id, number, content);
@@ -350,6 +337,12 @@ impl Pages {
             store.write_ahead(new, pages).await?;
         }
     }
+}
+
+/// Bytes of pages that a batch takes beside a root and its key.
+fn bytes_max(store: &Handle) -> u64 {
+    const ROOT_AND_KEY: u64 = 64 << 10;
+    store.store().batch_bytes_max() - ROOT_AND_KEY
 }
 
 /// What pages take in a batch, in bytes, rounded up.

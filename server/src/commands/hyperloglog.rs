@@ -233,6 +233,10 @@ pub fn pfselftest(cx: Cx, _: Args) -> Pending {
     })
 }
 
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "it counts to a hundred thousand"
+)]
 fn check_count(mut sketch: Sketch, added: u64, error_max: f64) -> Result<(), CommandError> {
     let is_sane = sketch.registers().iter().all(|rank| *rank <= RANK_MAX);
     let found = sketch.count();

@@ -1,6 +1,13 @@
 //! How many elements a sketch has seen: Otmar Ertl, "New cardinality estimation algorithms for
 //! HyperLogLog sketches" (2017), algorithm 6, which needs no tables and no correction.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::float_cmp,
+    reason = "counts of registers are small, estimates positive, and sums end when they stand still"
+)]
+
 use super::{RANK_BITS, REGISTER_COUNT};
 
 /// 1 / (2 ln 2), to the digits that Redis has.

@@ -66,6 +66,7 @@ impl Dict {
     pub(crate) const BYTES: usize = Header::BYTES;
 
     /// An empty table in `pages`, its hash keyed by `seed`.
+    #[cfg(test)]
     pub(crate) fn new(seed: u64, pages: &mut Pages) -> Self {
         pages.write(page_of(0), BucketBuilder::with_capacity(0).finish());
         let header = Header::new(seed, 1);
@@ -113,6 +114,7 @@ impl Dict {
     }
 
     /// Whether there is such a key.
+    #[cfg(test)]
     pub(crate) async fn contains(
         &self,
         pages: &mut Pages,

@@ -143,6 +143,6 @@ mod tests {
         assert_eq!(entry_bytes(&[b'x'; 126]), 130);
         assert_eq!(entry_bytes(&[b'x'; 4095]), 4099);
         assert_eq!(entry_bytes(&[b'x'; 4096]), 4103);
-        assert_eq!(entry_bytes(&[b'x'; 20_000]), 20_008);
+        assert_eq!(entry_bytes(&vec![b'x'; 20_000]), 20_008);
     }
 }

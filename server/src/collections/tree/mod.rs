@@ -77,6 +77,7 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// A tree without items, and without pages.
+    #[cfg(test)]
     pub(crate) fn new(order: Order) -> Self {
         Self {
             order,
@@ -124,6 +125,7 @@ impl Tree {
     }
 
     /// Whether there is an item that equals `probe`.
+    #[cfg(test)]
     pub(crate) async fn contains(
         &self,
         pages: &mut Pages,

@@ -35,12 +35,12 @@ pub(crate) const ELEMENTS_PER_PORTION: usize = 128;
 /// three pages of some 3 KiB.
 pub(super) const CHANGES_PER_PORTION: usize = 16;
 
-/// A command that has changed more bytes of pages than this part of a batch's bound writes what it
-/// has and goes on, under the same lock. What a batch cannot hold would be written by copying the
+/// A command that has changed more bytes of pages than three quarters of a batch's bound writes what
+/// it has and goes on, under the same lock. What a batch cannot hold would be written by copying the
 /// whole set, which is worse: one ZADD of a thousand members to a set of a million changes 5 MiB
 /// of its 80. So a command is atomic for everybody who looks, of any size; a crash amid one that
 /// changes more than this can leave a part of it, before it was answered.
-const BATCH_SHARE: u64 = 4;
+const BATCH_SHARE: (u64, u64) = (3, 4);
 
 /// What a set's encoding turns on.
 pub(super) fn limits(cx: &Cx) -> ListpackLimits {
@@ -91,7 +91,8 @@ impl<'l> LockedSet<'l> {
     /// Between two portions: writes a set that has changed much, and opens it again.
     pub(super) async fn go_on(self, cx: &Cx) -> Result<Self, CommandError> {
         tokio::task::yield_now().await;
-        let bytes_max = cx.store.store().batch_bytes_max() / BATCH_SHARE;
+        let (part, whole) = BATCH_SHARE;
+        let bytes_max = cx.store.store().batch_bytes_max() / whole * part;
         match self.set {
             Some(set) if set.changed_bytes() >= bytes_max => {
                 save(cx, self.locks, (&self.key, self.expiry_ms), set).await?;
