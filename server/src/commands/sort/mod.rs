@@ -49,7 +49,14 @@ pub fn sort_ro(cx: Cx, args: Args) -> Pending {
 
 async fn answer(cx: &Cx, key: &Bytes, options: Options) -> Result<ReplyBuf, CommandError> {
     let mut reply = cx.reply();
-    let found = find(cx, key).await?;
+    let found = if options.reads_other_keys() {
+        // the commands behind it must not run before those are read
+        let found = cx.store.get(cx.db(), key).await?;
+        cx.note_lookup(key, found.is_some());
+        found
+    } else {
+        find(cx, key).await?
+    };
     let results = results(cx, found, options).await?;
     reply.array(results.len());
     for result in results {
