@@ -188,7 +188,7 @@ fn fill(template: &str, random: &mut Random) -> Vec<Vec<u8>> {
         if let Some(choice) = rest.strip_prefix('{') {
             let (choices, behind) = choice.split_once('}').expect("a choice is closed");
             let choices: Vec<&str> = choices.split('|').collect();
-            let chosen: &str = random.pick(&choices);
+            let chosen = random.pick(&choices);
             arguments.extend(words(chosen));
             rest = behind.trim_start();
             continue;
