@@ -245,7 +245,7 @@ fn a_get_from_the_device_costs_one_read() {
     let (gets, reply) = gets();
     let bounds = Bounds {
         allocations: 5.2,
-        kernel_calls: 0.2,
+        kernel_calls: 0.25,
         device_reads: 1.0,
         bytes_written: 0.001,
     };

@@ -192,7 +192,10 @@ mod tests {
         sketch
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "it counts to some hundred thousand")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "it counts to some hundred thousand"
+    )]
     fn check(count: u32) {
         let mut sketch = sketch_of(0..count);
         let stored = sketch.encode(SPARSE_BYTES_MAX);

@@ -25,10 +25,16 @@ fn fill(client: &mut Client) {
             .flat_map(|number| [field(number), value(number)])
             .collect();
         let request = [&["hset", "h"][..], &refs(&pairs)].concat();
-        assert_eq!(client.call(&request), Reply::Integer(PER_REQUEST.cast_signed() as i64));
+        assert_eq!(
+            client.call(&request),
+            Reply::Integer(PER_REQUEST.cast_signed() as i64)
+        );
         let members: Vec<String> = numbers.map(field).collect();
         let request = [&["sadd", "s"][..], &refs(&members)].concat();
-        assert_eq!(client.call(&request), Reply::Integer(PER_REQUEST.cast_signed() as i64));
+        assert_eq!(
+            client.call(&request),
+            Reply::Integer(PER_REQUEST.cast_signed() as i64)
+        );
     }
 }
 

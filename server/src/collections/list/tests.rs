@@ -162,7 +162,9 @@ fn encodings_change_where_redis_changes_them() {
         let item = Bytes::from_static(b"a");
         list.push(End::Right, &vec![item.clone(); 4]).await.unwrap();
         assert!(!list.is_quicklist);
-        list.push(End::Right, std::slice::from_ref(&item)).await.unwrap();
+        list.push(End::Right, std::slice::from_ref(&item))
+            .await
+            .unwrap();
         assert!(list.is_quicklist);
         list.pop(End::Left, 2).await.unwrap();
         assert!(list.is_quicklist);

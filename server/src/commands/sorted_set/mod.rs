@@ -35,11 +35,11 @@ pub(crate) const ELEMENTS_PER_PORTION: usize = 128;
 /// three pages of some 3 KiB.
 pub(super) const CHANGES_PER_PORTION: usize = 16;
 
-/// A command that has changed more bytes of pages than three quarters of a batch's bound writes what
-/// it has and goes on, under the same lock. What a batch cannot hold would be written by copying the
-/// whole set, which is worse: one ZADD of a thousand members to a set of a million changes 5 MiB
-/// of its 80. So a command is atomic for everybody who looks, of any size; a crash amid one that
-/// changes more than this can leave a part of it, before it was answered.
+/// A command that has changed more bytes of pages than three quarters of a batch's bound writes
+/// what it has and goes on, under the same lock. What a batch cannot hold would be written by
+/// copying the whole set, which is worse: one ZADD of a thousand members to a set of a million
+/// changes 5 MiB of its 80. So a command is atomic for everybody who looks, of any size; a crash
+/// amid one that changes more than this can leave a part of it, before it was answered.
 const BATCH_SHARE: (u64, u64) = (3, 4);
 
 /// What a set's encoding turns on.
