@@ -39,6 +39,7 @@ pub mod pubsub;
 pub mod rates;
 mod ratio;
 pub mod resp;
+pub mod scripting;
 pub mod seat;
 pub mod session;
 pub mod shared;

@@ -11,6 +11,7 @@ use cellar_storage::{Clock, EvictionPolicy, Store, StoreOptions};
 use tokio::sync::mpsc;
 
 use crate::client::Client;
+use crate::commands::functions;
 use crate::commands::tracking;
 use crate::config::{AppendFsync, Config, MemoryPolicy};
 use crate::connection::{Connection, Socket};
@@ -129,7 +130,17 @@ async fn open_for_all(shared: Arc<Shared>, opening: Opening, report: Sender<Repo
         seed,
         workers,
     } = opening;
-    match open_store(&shared, &config, clock, seed).await {
+    let functions = functions::load_kept(&shared).await;
+    let functions = functions.map_err(|reason| {
+        StartError::Store(format!(
+            "the file of functions in the data directory: {reason}"
+        ))
+    });
+    let opened = match functions {
+        Ok(()) => open_store(&shared, &config, clock, seed).await,
+        Err(error) => Err(error),
+    };
+    match opened {
         Ok(store) => {
             store.listen_to_departures(Arc::new(Departures::new(&shared)));
             shared.set_store(store);

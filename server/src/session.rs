@@ -50,6 +50,8 @@ pub struct Session {
     /// Microseconds that the present command was blocked.
     blocked_us: Cell<u64>,
     transaction: RefCell<Transaction>,
+    /// Whether it is a script's, of which CLIENT LIST shows nothing.
+    is_inner: bool,
 }
 
 impl Session {
@@ -70,6 +72,19 @@ impl Session {
             has_pushed: Cell::new(false),
             blocked_us: Cell::new(0),
             transaction: RefCell::default(),
+            is_inner: false,
+        }
+    }
+
+    /// The state of the commands of a script of this client: their database and protocol version
+    /// are their own.
+    pub(crate) fn inner(&self) -> Self {
+        let client = Arc::clone(&self.client);
+        let inner = Self::new(client, Arc::clone(&self.stats), self.is_authenticated());
+        inner.db.set(self.db());
+        Self {
+            is_inner: true,
+            ..inner
         }
     }
 
@@ -101,7 +116,7 @@ impl Session {
     /// Selects a database; the caller has checked that it exists.
     pub fn select(&self, db: Db) {
         self.db.set(db);
-        self.client.note_session(db, self.protocol());
+        self.note();
     }
 
     /// The protocol version of replies.
@@ -112,7 +127,14 @@ impl Session {
     /// Changes the protocol version of replies.
     pub fn set_protocol(&self, protocol: Protocol) {
         self.protocol.set(protocol);
-        self.client.note_session(self.db(), protocol);
+        self.note();
+    }
+
+    /// Shows what SELECT and HELLO changed to others.
+    fn note(&self) {
+        if !self.is_inner {
+            self.client.note_session(self.db(), self.protocol());
+        }
     }
 
     /// Whether the client has shown the password, or none is needed.

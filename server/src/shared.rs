@@ -21,6 +21,7 @@ use crate::monitor::Monitors;
 use crate::pause::Pause;
 use crate::pubsub::Channels;
 use crate::rates::Rates;
+use crate::scripting::Scripts;
 use crate::shutdown::Shutdown;
 use crate::slowlog::Slowlog;
 use crate::stats::{Metric, Totals, WorkerStats};
@@ -56,6 +57,8 @@ pub struct Shared {
     pub errors: ErrorCounts,
     /// What happens a second.
     pub rates: Rates,
+    /// Scripts: their texts, and those that run.
+    pub scripts: Scripts,
     /// One for each worker.
     postboxes: Vec<Postbox>,
     store: OnceLock<Arc<Store>>,
@@ -87,6 +90,7 @@ impl Shared {
             latency: Mutex::default(),
             errors: ErrorCounts::default(),
             rates: Rates::default(),
+            scripts: Scripts::default(),
             postboxes: (0..worker_count).map(|_| Postbox::default()).collect(),
             store: OnceLock::new(),
             progress: Arc::default(),

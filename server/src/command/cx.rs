@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::shared::Shared;
 use crate::stats::Metric;
 use crate::store_slot::StoreSlot;
-use crate::transaction::Effects;
+use crate::transaction::{Effects, Posted};
 
 /// A command's surroundings. A clone for a command that waits costs three reference counts.
 #[derive(Clone)]
@@ -134,6 +134,19 @@ impl Cx {
                 (event, db, key),
                 &mut self.delivery(),
             );
+        }
+    }
+
+    /// Sends a message to a channel; in a transaction, once that is committed.
+    pub(crate) fn post(&self, posted: Posted) {
+        if let Some(effects) = &self.effects {
+            return effects.post(posted);
+        }
+        let (channels, mut delivery) = (&self.shared.channels, self.delivery());
+        if posted.is_shard {
+            channels.publish_shard(&posted.channel, &posted.payload, &mut delivery);
+        } else {
+            channels.publish(&posted.channel, &posted.payload, &mut delivery);
         }
     }
 

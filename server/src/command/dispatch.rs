@@ -94,7 +94,7 @@ fn is_for_subscribers(entry: &CommandEntry) -> bool {
 }
 
 /// Whether the store takes the command's writes: a refused command stores nothing of its arguments.
-fn admit_write(cx: &Cx, flags: Flags) -> Result<(), CommandError> {
+pub(crate) fn admit_write(cx: &Cx, flags: Flags) -> Result<(), CommandError> {
     if !flags.has(Flag::Write) {
         return Ok(());
     }
@@ -112,6 +112,10 @@ fn admit_write(cx: &Cx, flags: Flags) -> Result<(), CommandError> {
 pub fn required_lsn(cx: &Cx, entry: &CommandEntry, args: &Args) -> Option<Lsn> {
     cx.store.attached()?;
     let flags = entry.spec.flags;
+    if entry.spec.group == Group::Scripting {
+        // a script may come to other keys than those it declares
+        return Some(cx.store.published_lsn());
+    }
     if entry.spec.keys.is_empty() {
         let touches_data = flags.has(Flag::Write) || flags.has(Flag::Readonly) || is_exec(entry);
         return touches_data.then(|| cx.store.published_lsn());

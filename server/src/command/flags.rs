@@ -123,6 +123,12 @@ impl Flags {
         self.0 & (1 << flag as u8) != 0
     }
 
+    /// The set without `flag`.
+    #[must_use]
+    pub const fn without(self, flag: Flag) -> Self {
+        Self(self.0 & !(1 << flag as u8))
+    }
+
     /// The flags of the set, in COMMAND INFO's order.
     pub fn iter(self) -> impl Iterator<Item = Flag> {
         Flag::ALL.into_iter().filter(move |flag| self.has(*flag))

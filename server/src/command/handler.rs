@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use super::{CommandError, Cx};
+use super::{CommandEntry, CommandError, Cx};
 use crate::resp::{Args, ReplyBuf};
 
 /// What a handler that may wait returns: its whole reply. It starts with `cx.reply()`.
@@ -41,4 +41,27 @@ pub enum Handler {
     Wait(AsyncHandler),
     /// A command that only has subcommands.
     Subcommands,
+}
+
+/// Runs a command to its end, wherever it has to wait: its reply.
+pub(crate) async fn run_to_end(
+    cx: &Cx,
+    entry: &CommandEntry,
+    args: Args,
+) -> Result<ReplyBuf, CommandError> {
+    let mut reply = cx.reply();
+    let attempt = match entry.spec.handler {
+        Handler::Now(run) => run(cx, &args, &mut reply).map(|()| Attempt::Done)?,
+        Handler::Try(run, _) => run(cx, &args, &mut reply)?,
+        Handler::Wait(_) => Attempt::Wait,
+        Handler::Subcommands => unreachable!("resolve leads to a subcommand"),
+    };
+    match attempt {
+        Attempt::Done => Ok(reply),
+        Attempt::Later(rest) => rest.await,
+        Attempt::Wait => match entry.spec.handler {
+            Handler::Try(_, run) | Handler::Wait(run) => run(cx.clone(), args).await,
+            Handler::Now(_) | Handler::Subcommands => unreachable!("these never wait"),
+        },
+    }
 }

@@ -16,9 +16,11 @@ pub mod table;
 
 pub use arguments::{Argument, arguments_of};
 pub use cx::Cx;
+pub(crate) use dispatch::admit_write;
 pub use dispatch::{admit, is_exec, is_never_queued, required_lsn, resolve};
 pub use error::CommandError;
 pub use flags::{Acl, AclSet, Flag, Flags};
+pub(crate) use handler::run_to_end;
 pub use handler::{AsyncHandler, Attempt, Handler, Pending};
 pub use keys::{FindKeys, KeyAccess, KeySpec};
 pub use lookup::{CommandEntry, command_count, commands, find};

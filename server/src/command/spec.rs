@@ -21,6 +21,8 @@ pub enum Group {
     List,
     /// Publish and subscribe.
     Pubsub,
+    /// Scripts and functions.
+    Scripting,
     /// The server.
     Server,
     /// Sets.
@@ -46,6 +48,7 @@ impl Group {
             Self::HyperLogLog => "hyperloglog",
             Self::List => "list",
             Self::Pubsub => "pubsub",
+            Self::Scripting => "scripting",
             Self::Server => "server",
             Self::Set => "set",
             Self::Geo => "geo",

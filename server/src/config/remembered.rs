@@ -132,7 +132,7 @@ pub const PARAMETERS: &[Parameter] = &[
     switch("appendonly", "yes"),
     integer("auto-aof-rewrite-percentage", "100"),
     size("auto-aof-rewrite-min-size", "67108864"),
-    integer("busy-reply-threshold", "5000"),
+    renamed(integer("busy-reply-threshold", "5000"), "lua-time-limit"),
     switch("crash-log-enabled", "yes"),
     switch("crash-memcheck-enabled", "yes"),
     text("dbfilename", "dump.rdb"),

@@ -134,14 +134,15 @@ pub(super) fn memory(cx: &Cx, lines: &mut Lines) {
     lines.field("used_memory_tables", figures.table_bytes);
     lines.field("used_memory_clients", figures.client_bytes);
     lines.bytes("total_system_memory", process::machine_bytes());
-    for name in [
-        "used_memory_lua",
-        "used_memory_vm_eval",
-        "used_memory_scripts",
-    ] {
-        lines.field(name, 0);
-    }
-    lines.field("number_of_cached_scripts", 0);
+    let scripts = &cx.shared.scripts;
+    let (script_count, script_bytes) = scripts.sources.sizes();
+    let (library_count, function_count) = scripts.functions.catalog().counts();
+    lines.field("used_memory_lua", 0);
+    lines.field("used_memory_vm_eval", 0);
+    lines.field("used_memory_scripts", script_bytes);
+    lines.field("number_of_cached_scripts", script_count);
+    lines.field("number_of_functions", function_count);
+    lines.field("number_of_libraries", library_count);
     lines.bytes("maxmemory", figures.bytes_max);
     let policy = cx
         .shared

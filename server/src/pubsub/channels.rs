@@ -77,6 +77,17 @@ impl Channels {
         count
     }
 
+    /// How often a message to this channel would be handed out now.
+    pub fn receiver_count(&self, is_shard: bool, channel: &[u8]) -> usize {
+        let count = self.subscriber_count(is_shard, channel);
+        if is_shard || self.pattern_count.load(Relaxed) == 0 {
+            return count;
+        }
+        let patterns = self.patterns.read();
+        let matching = patterns.iter().filter(|(name, _)| is_match(name, channel));
+        count + matching.map(|(_, clients)| clients.len()).sum::<usize>()
+    }
+
     /// The same for a channel of the shards' name space.
     pub fn publish_shard(
         &self,

@@ -298,6 +298,33 @@ impl ReplyBuf {
         Ok(())
     }
 
+    /// Bytes that it puts on the wire.
+    pub(crate) fn wire_bytes(&self) -> u64 {
+        let bodies = self.splices.iter().map(|splice| splice.body.len());
+        self.bytes.len() as u64 + bodies.sum::<u64>()
+    }
+
+    /// What it puts on the wire, as one buffer.
+    pub(crate) async fn flatten(mut self) -> Result<Bytes, StoreError> {
+        if self.splices.is_empty() {
+            return Ok(self.bytes.into());
+        }
+        let mut flat = Vec::with_capacity(self.wire_bytes() as usize);
+        let mut from = 0;
+        for splice in self.take_splices() {
+            flat.extend_from_slice(&self.bytes[from..splice.at]);
+            from = splice.at;
+            match splice.body {
+                Body::Bytes(bytes) => flat.extend_from_slice(&bytes),
+                Body::Snapshot(snapshot, range) => {
+                    flat.extend_from_slice(&snapshot.read(range).await?);
+                }
+            }
+        }
+        flat.extend_from_slice(&self.bytes[from..]);
+        Ok(flat.into())
+    }
+
     /// Appends bytes that are encoded already.
     pub fn raw(&mut self, encoded: &[u8]) {
         self.bytes.extend_from_slice(encoded);

@@ -20,6 +20,6 @@ mod state;
 mod turn;
 mod watches;
 
-pub(crate) use effects::Effects;
+pub(crate) use effects::{Effects, Posted};
 pub(crate) use run::run;
 pub(crate) use state::Transaction;

@@ -306,7 +306,7 @@ impl<'a> Run<'a> {
     /// Prepares for a repetition: what is published stays, and so does what is not the store's.
     fn rewind(&mut self) {
         self.in_flight.clear();
-        self.effects.events.take();
+        self.effects.clear();
         self.start.restore(&self.cx.session);
         for (slot, command) in self
             .slots
@@ -326,6 +326,9 @@ impl<'a> Run<'a> {
             self.cx.notify(held.class, held.event, held.db, &held.key);
             self.turn.look();
             self.turn.give_way().await;
+        }
+        for posted in self.effects.take_posted() {
+            self.cx.post(posted);
         }
     }
 

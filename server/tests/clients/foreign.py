@@ -134,6 +134,36 @@ def transactions(client):
     assert client.get("t1") == b"other"
 
 
+def scripts(client):
+    add = client.register_script(
+        "local sum = redis.call('INCRBY', KEYS[1], ARGV[1]) return {KEYS[1], sum, ARGV[2]}"
+    )
+    client.script_flush()
+    assert add(keys=["s1"], args=[5, "a"]) == [b"s1", 5, b"a"]
+    assert add(keys=["s1"], args=[6, "b"]) == [b"s1", 11, b"b"]
+    assert client.script_exists(add.sha, "0" * 40) == [True, False]
+    with client.pipeline(transaction=True) as pipeline:
+        add(keys=["s1"], args=[1, "c"], client=pipeline)
+        pipeline.get("s1")
+        assert pipeline.execute() == [[b"s1", 12, b"c"], b"12"]
+    try:
+        client.eval("return redis.call('INCR', KEYS[1], 1)", 1, "s1")
+    except redis.ResponseError as error:
+        assert "Wrong number of args calling Redis command from script" in str(error), error
+    else:
+        raise AssertionError("INCR with two arguments was answered")
+    library = (
+        "#!lua name=foreign\n"
+        "redis.register_function('twice', function(keys, args) return args[1] * 2 end)"
+    )
+    assert client.function_load(library, replace=True) == b"foreign"
+    assert client.fcall("twice", 0, 21) == 42
+    dumped = client.function_dump()
+    client.function_flush()
+    client.function_restore(dumped)
+    assert client.fcall("twice", 0, 4) == 8
+
+
 def connection(client):
     pipeline = client.pipeline(transaction=False)
     for number in range(500):
@@ -198,7 +228,7 @@ def wait_for(pubsub, is_done):
 
 def check_with_redis_py(name, make_client):
     client = make_client()
-    for part in (strings, bits, keys, errors, transactions, connection):
+    for part in (strings, bits, keys, errors, transactions, scripts, connection):
         part(client)
     messages(client, make_client)
     client.close()

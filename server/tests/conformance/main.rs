@@ -8,6 +8,7 @@ mod socket;
 
 mod bitmaps;
 mod expiry;
+mod functions;
 mod geo;
 mod hashes;
 mod hyperloglogs;
@@ -16,6 +17,8 @@ mod large;
 mod lists;
 mod pipelines;
 mod script;
+mod script_libraries;
+mod scripts;
 mod sets;
 mod sorted_sets;
 mod strings;

@@ -41,6 +41,15 @@ impl Script {
         assert_eq!(notation(&reply), expected, "{request}");
     }
 
+    /// Runs one request whose arguments the notation of requests cannot express.
+    #[track_caller]
+    pub(crate) fn check_words(&mut self, words: &[&[u8]], expected: &str) {
+        let reply = self.call(words);
+        let request: Vec<_> = words.iter().map(|word| word.escape_ascii()).collect();
+        let request: Vec<String> = request.iter().map(ToString::to_string).collect();
+        assert_eq!(notation(&reply), expected, "{}", request.join(" "));
+    }
+
     /// Runs one request whose arguments the notation cannot express.
     pub(crate) fn call(&mut self, arguments: &[&[u8]]) -> Reply {
         self.client.call(arguments).expect("the server answers")

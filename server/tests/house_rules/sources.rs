@@ -36,8 +36,9 @@ const MARKS_BANNED: [&str; 4] = [
 
 /// Leaf modules that may hold `unsafe`, and how many uses each may have. A new use raises its
 /// number here, so that a reviewer sees it; a module that is not a leaf does not get in.
-const UNSAFE_USES_MAX: [(&str, usize); 6] = [
+const UNSAFE_USES_MAX: [(&str, usize); 7] = [
     ("index/src/memory.rs", 16),
+    ("server/src/scripting/stack.rs", 1),
     ("storage/src/device/memory.rs", 20),
     ("storage/src/device/words_loom.rs", 1),
     ("storage/src/device/words_plain.rs", 3),

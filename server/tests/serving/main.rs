@@ -24,6 +24,7 @@ mod pipelines;
 mod process;
 mod protocol;
 mod pubsub;
+mod scripts;
 mod server_commands;
 mod sessions;
 mod sorted_sets;

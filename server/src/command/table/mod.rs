@@ -11,6 +11,7 @@ mod hyperloglog;
 mod keys;
 mod lists;
 mod pubsub;
+mod scripting;
 mod server;
 mod sets;
 mod sorted_sets;
@@ -20,7 +21,7 @@ mod transactions;
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 13] = [
+pub const GROUPS: [&[CommandSpec]; 14] = [
     bitmap::ROWS,
     connection::ROWS,
     geo::ROWS,
@@ -29,6 +30,7 @@ pub const GROUPS: [&[CommandSpec]; 13] = [
     keys::ROWS,
     lists::ROWS,
     pubsub::ROWS,
+    scripting::ROWS,
     server::ROWS,
     sets::ROWS,
     sorted_sets::ROWS,
@@ -109,7 +111,9 @@ mod tests {
                 assert!(keys.first > 0, "{}", entry.full_name);
                 let positions: Vec<usize> = keys.positions(&request).collect();
                 let is_beyond = keys.first.unsigned_abs() >= count_min;
-                let is_optional = is_beyond || matches!(keys.find, FindKeys::Keyword(_));
+                let is_script = spec.acl.has(Acl::Scripting);
+                let is_keyword = matches!(keys.find, FindKeys::Keyword(_));
+                let is_optional = is_beyond || is_keyword || is_script;
                 assert_eq!(positions.is_empty(), is_optional, "{}", entry.full_name);
                 assert!(positions.iter().all(|position| *position < count_min));
                 if let FindKeys::Range { step, .. } = keys.find {
@@ -129,7 +133,8 @@ mod tests {
             );
             let touches_keys = flags.has(Flag::Write)
                 || flags.has(Flag::Readonly)
-                || spec.acl.has(Acl::Transaction);
+                || spec.acl.has(Acl::Transaction)
+                || spec.acl.has(Acl::Scripting);
             assert!(spec.keys.is_empty() || touches_keys, "{}", entry.full_name);
         }
     }

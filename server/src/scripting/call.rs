@@ -1,0 +1,168 @@
+//! One command of a script.
+//!
+//! Owns which commands a script may call, with Redis's texts.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use cellar_storage::StoreError;
+
+use super::interpreter::MEMORY_BYTES_MAX;
+use super::running::Running;
+use crate::account::Ran;
+use crate::command::{CommandEntry, CommandError, Cx, Flag, admit_write, resolve, run_to_end};
+use crate::resp::{Args, Protocol, ReplyBuf};
+use crate::session::Session;
+use crate::transaction::{Effects, Posted};
+
+/// The script needs a lock that it does not have: it is to be begun again.
+pub(super) struct Conflicted;
+
+/// How the commands of one run are run.
+pub(super) struct Caller {
+    cx: Cx,
+    session: Rc<Session>,
+    effects: Rc<Effects>,
+    running: Arc<Running>,
+    is_readonly: bool,
+    may_run_oom: bool,
+    has_flushed: bool,
+}
+
+impl Caller {
+    /// The commands of a run whose surroundings are `cx`.
+    pub(super) fn new(
+        cx: &Cx,
+        effects: &Rc<Effects>,
+        running: &Arc<Running>,
+        (is_readonly, may_run_oom): (bool, bool),
+    ) -> Self {
+        let session = Rc::new(cx.session.inner());
+        let store = cx.store.clone();
+        let mut cx = cx.within(store, effects);
+        cx.session = Rc::clone(&session);
+        Self {
+            cx,
+            session,
+            effects: Rc::clone(effects),
+            running: Arc::clone(running),
+            is_readonly,
+            may_run_oom,
+            has_flushed: false,
+        }
+    }
+
+    /// Whether a command has published what was written before it.
+    pub(super) fn has_flushed(&self) -> bool {
+        self.has_flushed
+    }
+
+    /// Runs a command: its reply, encoded, an error included.
+    pub(super) async fn call(
+        &mut self,
+        args: Args,
+        protocol: Protocol,
+    ) -> Result<Bytes, Conflicted> {
+        self.session.set_protocol(protocol);
+        self.cx.next_command();
+        let outcome = match self.admit(&args) {
+            Ok(entry) => self.run(entry, args).await,
+            Err(error) => Err(error),
+        };
+        let outcome = match outcome {
+            Ok(reply) => flat(reply).await,
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(reply) => Ok(reply),
+            Err(CommandError::Store(StoreError::Conflict)) => Err(Conflicted),
+            Err(error) => {
+                let mut reply = ReplyBuf::new(protocol);
+                reply.error(&error.to_string());
+                Ok(reply.into_bytes())
+            }
+        }
+    }
+
+    /// Whether a script may call a command.
+    fn admit(&self, args: &Args) -> Result<&'static CommandEntry, CommandError> {
+        let refuse = |text| Err(CommandError::other(text));
+        let Ok(entry) = resolve(args) else {
+            return refuse("ERR Unknown Redis command called from script");
+        };
+        let flags = entry.spec.flags;
+        if flags.has(Flag::Noscript) {
+            return refuse("ERR This Redis command is not allowed from script");
+        }
+        if !entry.spec.accepts(args.len()) {
+            return refuse("ERR Wrong number of args calling Redis command from script");
+        }
+        if self.cx.store.attached().is_none() && !flags.has(Flag::Loading) {
+            return Err(CommandError::Loading);
+        }
+        if flags.has(Flag::Write) {
+            if self.is_readonly {
+                return refuse("ERR Write commands are not allowed from read-only scripts.");
+            }
+            let flags = if self.may_run_oom {
+                flags.without(Flag::DenyOom)
+            } else {
+                flags
+            };
+            admit_write(&self.cx, flags)?;
+            self.running.note_write();
+        }
+        Ok(entry)
+    }
+
+    async fn run(
+        &mut self,
+        entry: &'static CommandEntry,
+        args: Args,
+    ) -> Result<ReplyBuf, CommandError> {
+        match entry.spec.name {
+            "publish" | "spublish" => return Ok(self.post(entry, &args)),
+            "flushall" | "flushdb" | "swapdb" => self.has_flushed = true,
+            _ => {}
+        }
+        let started_us = self.cx.shared.clock.monotonic_us();
+        let outcome = run_to_end(&self.cx, entry, args.clone()).await;
+        let us = self.cx.shared.clock.monotonic_us() - started_us;
+        self.session.stats().command(entry.id).record(us);
+        let db = self.cx.db();
+        let ran = Ran {
+            entry,
+            args: &args,
+            db,
+        };
+        let error = outcome.as_ref().err().map(ToString::to_string);
+        ran.count(&self.cx, error.as_deref());
+        outcome
+    }
+
+    /// PUBLISH and SPUBLISH: the message goes out once the script is committed.
+    fn post(&self, entry: &CommandEntry, args: &Args) -> ReplyBuf {
+        let is_shard = entry.spec.name == "spublish";
+        let channels = &self.cx.shared.channels;
+        let count = channels.receiver_count(is_shard, &args[1]);
+        self.effects.post(Posted {
+            is_shard,
+            channel: args[1].clone(),
+            payload: args[2].clone(),
+        });
+        let mut reply = self.cx.reply();
+        reply.integer(count.cast_signed() as i64);
+        reply
+    }
+}
+
+/// A reply as one buffer, if a script can hold it.
+async fn flat(reply: ReplyBuf) -> Result<Bytes, CommandError> {
+    if reply.wire_bytes() > MEMORY_BYTES_MAX as u64 {
+        return Err(CommandError::other(format!(
+            "ERR the reply is larger than the {MEMORY_BYTES_MAX} bytes that a script may hold"
+        )));
+    }
+    Ok(reply.flatten().await?)
+}
