@@ -48,4 +48,6 @@ def read(text):
         else:
             last = ENDED_EARLY
             outcome.failed[last] = rest
+    if not outcome.executed and not outcome.left_out:
+        outcome.failed[ENDED_EARLY] = "\n" + text
     return outcome
