@@ -120,12 +120,17 @@ impl EventClasses {
 impl Setting for EventClasses {
     fn text(&self) -> String {
         let mut text = String::new();
-        if self.0 & ALL == ALL {
+        let has_all = self.0 & ALL == ALL;
+        if has_all {
             text.push('A');
-        } else {
-            let chosen = CLASSES.iter().filter(|(class, _)| self.has(*class));
-            text.extend(chosen.map(|(_, letter)| letter));
         }
+        // Redis leaves the letter of the class that `A` does not stand for out beside `A`: what is
+        // shown would not be what is in force.
+        let chosen = CLASSES.iter().filter(|(class, _)| {
+            let is_told = has_all && *class != EventClass::New;
+            self.has(*class) && !is_told
+        });
+        text.extend(chosen.map(|(_, letter)| letter));
         for (is_set, letter) in [
             (self.by_key(), 'K'),
             (self.by_event(), 'E'),
@@ -139,12 +144,7 @@ impl Setting for EventClasses {
     }
 
     fn toml(&self) -> String {
-        let mut text = self.text();
-        // Redis's text leaves it out beside `A`; a file must not lose it
-        if self.0 & ALL == ALL && self.has(EventClass::New) {
-            text.push('n');
-        }
-        text.toml()
+        self.text().toml()
     }
 
     fn set(&mut self, text: &str) -> Result<(), String> {
@@ -172,6 +172,7 @@ mod tests {
         check("mE", "Em");
         check("g$lshzxetd", "A");
         check("lgn", "gln");
+        check("KnA", "AnK");
     }
 
     #[test]

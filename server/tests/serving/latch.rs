@@ -178,6 +178,8 @@ fn a_failure_that_the_orderly_end_meets_first_refuses_it() {
     let directory = tempfile::tempdir().unwrap();
     let (process, _) = start(directory.path(), &["--appendfsync", "no"]);
     let mut client = connect(directory.path());
+    // from here on the log has a segment that it writes to
+    client.check("set before v", "+OK");
     process.let_writes_fail(true);
     client.check("set k v", "+OK");
     client.check("shutdown", REFUSED_SHUTDOWN);
