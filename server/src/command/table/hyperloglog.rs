@@ -1,6 +1,6 @@
 //! Rows of the HyperLogLog commands.
 
-use crate::command::Flag::{Admin, DenyOom, Fast, Readonly, Write};
+use crate::command::Flag::{Admin, DenyOom, Fast, MayReplicate, Readonly, Write};
 use crate::command::{Acl, CommandSpec, Group, Handler, KeyAccess, KeySpec};
 use crate::commands::hyperloglog;
 
@@ -32,7 +32,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "O(N) elements",
         ),
     CommandSpec::new("pfcount", -2, GROUP, Handler::Wait(hyperloglog::pfcount))
-        .flags(&[Readonly], &[Acl::HyperLogLog])
+        .flags(&[Readonly, MayReplicate], &[Acl::HyperLogLog])
         .keys(&[KeySpec::all(KEEP)])
         .syntax("key [key ...]")
         .doc(
