@@ -1,15 +1,13 @@
-//! From changed elements to the batch that writes them.
+//! From a changed value to the batch that writes it: the same for all types.
 //!
-//! Owns what a root's detail holds of a hash or set: the pages' own header, then the table's.
+//! Owns that a value without elements is no key.
 
 use bytes::Bytes;
-use cellar_storage::{Db, Encoding, Handle, TypedValue, ValueBody, ValueType, WriteBatch};
+use cellar_storage::{
+    Db, Encoding, Handle, StoreError, TypedValue, ValueBody, ValueType, WriteBatch,
+};
 
-use super::Malformed;
-use super::dict::Dict;
-use super::elements::{Elements, Parts};
-use super::pages::{PagesHeader, RootDraft};
-use crate::command::CommandError;
+use super::pages::Pages;
 
 /// The key that gets a value, and what is known of the value beside its elements.
 pub(crate) struct Target<'k> {
@@ -20,47 +18,41 @@ pub(crate) struct Target<'k> {
     pub(crate) expiry_ms: Option<u64>,
 }
 
+/// Where the elements of a value are.
+pub(crate) enum Parts {
+    /// There are none.
+    Nothing,
+    /// In the key's record: these bytes.
+    Compact(Bytes),
+    /// In these pages, to which the root leads by what it keeps behind their header.
+    Paged {
+        pages: Box<Pages>,
+        structure: Vec<u8>,
+    },
+}
+
 /// Adds to `batch` what gives the key these elements. Without any the key is removed.
 pub(crate) async fn put(
     store: &Handle,
     batch: &mut WriteBatch,
     target: Target<'_>,
-    elements: Elements,
-) -> Result<(), CommandError> {
-    if elements.is_empty() {
-        batch.remove(target.db, target.key.clone());
-        return Ok(());
-    }
-    match elements.into_parts() {
-        Parts::Compact(bytes) => {
-            let value = TypedValue {
-                value_type: target.value_type,
-                encoding: target.encoding,
-                body: ValueBody::Inline(bytes),
-            };
-            batch.put(target.db, target.key.clone(), value, target.expiry_ms);
+    parts: Parts,
+) -> Result<(), StoreError> {
+    let body = match parts {
+        Parts::Nothing => {
+            batch.remove(target.db, target.key.clone());
+            return Ok(());
         }
-        Parts::Paged(dict, pages) => {
-            let draft = RootDraft {
-                value_type: target.value_type,
-                encoding: target.encoding,
-                detail: [&pages.header().encode()[..], &dict.encode()]
-                    .concat()
-                    .into(),
-                expiry_ms: target.expiry_ms,
-            };
-            let key = (target.db, target.key);
-            pages.add_to(batch, store, key, draft).await?;
+        Parts::Compact(bytes) => ValueBody::Inline(bytes),
+        Parts::Paged { pages, structure } => {
+            ValueBody::Root(pages.into_root(batch, store, &structure).await?)
         }
-    }
+    };
+    let value = TypedValue {
+        value_type: target.value_type,
+        encoding: target.encoding,
+        body,
+    };
+    batch.put(target.db, target.key.clone(), value, target.expiry_ms);
     Ok(())
-}
-
-/// The detail of a root.
-pub(super) fn decode_detail(detail: &[u8]) -> Result<(PagesHeader, Dict), Malformed> {
-    let (header, dict) = detail
-        .split_first_chunk::<{ PagesHeader::BYTES }>()
-        .ok_or(Malformed("the root of a collection"))?;
-    let header = PagesHeader::decode(*header).ok_or(Malformed("the root of a collection"))?;
-    Ok((header, Dict::decode(dict)?))
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use cellar_storage::Snapshot;
 
-use super::commit::decode_detail;
+use super::commit::Parts;
 use super::dict::{Dict, DictBuilder, Pair, Part, Walk};
 use super::packed::{Item, Packed, PackedBytes, item_bytes};
 use super::pages::Pages;
@@ -53,14 +53,6 @@ struct Paged {
     pages: Pages,
 }
 
-/// Where the elements of a value are, as a batch puts it.
-pub(crate) enum Parts {
-    /// In the key's record: these bytes.
-    Compact(Bytes),
-    /// In these pages.
-    Paged(Dict, Box<Pages>),
-}
-
 /// An element of a compact value.
 struct Found<'a> {
     key: Item<'a>,
@@ -77,9 +69,9 @@ impl Elements {
 
     /// Those of a stored value.
     pub(crate) fn load(shape: Shape, snapshot: Snapshot) -> Result<Self, CommandError> {
-        if let Some(root) = snapshot.root() {
-            let (header, dict) = decode_detail(&root.detail)?;
-            let pages = Pages::of(snapshot, header);
+        if snapshot.root().is_some() {
+            let (pages, structure) = Pages::open(snapshot, Malformed("the root of a collection"))?;
+            let dict = Dict::decode(&structure)?;
             let body = Body::Paged(Box::new(Paged { dict, pages }));
             return Ok(Self { shape, body });
         }
@@ -338,11 +330,17 @@ impl Elements {
         Ok((0..count).map(draw).collect())
     }
 
-    /// Where they are now.
+    /// What a batch is to write.
     pub(crate) fn into_parts(self) -> Parts {
+        if self.is_empty() {
+            return Parts::Nothing;
+        }
         match self.body {
             Body::Compact(packed) => Parts::Compact(packed.into_bytes()),
-            Body::Paged(paged) => Parts::Paged(paged.dict, Box::new(paged.pages)),
+            Body::Paged(paged) => Parts::Paged {
+                structure: paged.dict.encode().to_vec(),
+                pages: Box::new(paged.pages),
+            },
         }
     }
 }

@@ -96,6 +96,7 @@ impl Hash {
             encoding: self.encoding,
             expiry_ms: self.expiry_ms,
         };
-        commit::put(&cx.store, batch, target, self.elements).await
+        commit::put(&cx.store, batch, target, self.elements.into_parts()).await?;
+        Ok(())
     }
 }

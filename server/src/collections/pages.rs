@@ -12,10 +12,9 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use bytes::Bytes;
-use cellar_storage::{
-    CollectionId, Db, Encoding, Handle, NewCollection, Root, Snapshot, StoreError, TypedValue,
-    ValueBody, ValueType, WriteBatch,
-};
+use cellar_storage::{CollectionId, Handle, NewCollection, Root, Snapshot, StoreError, WriteBatch};
+
+use super::Malformed;
 
 /// Bytes beyond which whoever owns a page splits it: one read of a device block's size or two.
 pub(crate) const PAGE_TARGET_BYTES: usize = 4096;
@@ -86,18 +85,6 @@ pub(crate) struct Pages {
     changed: BTreeMap<u32, Bytes>,
 }
 
-/// A root in the making: what is not pages.
-pub(crate) struct RootDraft {
-    /// The value's type.
-    pub(crate) value_type: ValueType,
-    /// What OBJECT ENCODING says.
-    pub(crate) encoding: Encoding,
-    /// What the type keeps in its root, [`Pages::header`] included.
-    pub(crate) detail: Bytes,
-    /// The key's deadline, in milliseconds since the Unix epoch.
-    pub(crate) expiry_ms: Option<u64>,
-}
-
 impl Pages {
     /// A fresh collection.
     pub(crate) fn in_memory() -> Self {
@@ -109,17 +96,24 @@ impl Pages {
         }
     }
 
-    /// The collection in pages that `snapshot` is, with the header from its root.
-    pub(crate) fn of(snapshot: Snapshot, header: PagesHeader) -> Self {
-        Self {
-            source: Some(snapshot),
+    /// The collection in pages that `found` is, and what its root keeps behind their header. `what`
+    /// it is, for a root that makes no sense.
+    pub(crate) fn open(found: Snapshot, what: Malformed) -> Result<(Self, Bytes), Malformed> {
+        let detail = &found.root().ok_or(what)?.detail;
+        let (header, rest) = detail.split_first_chunk().ok_or(what)?;
+        let header = PagesHeader::decode(*header).ok_or(what)?;
+        let rest = detail.slice_ref(rest);
+        let pages = Self {
+            source: Some(found),
             header,
             known: HashMap::new(),
             changed: BTreeMap::new(),
-        }
+        };
+        Ok((pages, rest))
     }
 
-    /// What the root is to keep.
+    /// What the root is to keep of them.
+    #[cfg(test)]
     pub(crate) fn header(&self) -> PagesHeader {
         self.header
     }
@@ -235,53 +229,46 @@ impl Pages {
         self.changed.len()
     }
 
-    /// Adds the changed pages and the root to a batch. Pages for which it has no room are written
-    /// before it, as far as nothing leads to them yet; else the collection is written anew.
-    pub(crate) async fn add_to(
+    /// Adds the changed pages to a batch: the root that leads to them, with `structure` behind their
+    /// header. Pages for which the batch has no room are written before it, as far as nothing leads
+    /// to them yet; else the collection is written anew.
+    pub(crate) async fn into_root(
         self,
         batch: &mut WriteBatch,
         store: &Handle,
-        (db, key): (Db, &Bytes),
-        draft: RootDraft,
-    ) -> Result<(), StoreError> {
+        structure: &[u8],
+    ) -> Result<Root, StoreError> {
         let last = self.changed.last_key_value();
         let changed_count = last.map_or(0, |(number, _)| number + 1);
         let page_count = self.stored_page_count().max(changed_count);
-        let root = Root {
+        let detail = [&self.header.encode()[..], structure].concat();
+        Ok(Root {
             collection: self.place(batch, store).await?,
             page_count,
-            detail: draft.detail,
-        };
-        let value = TypedValue {
-            value_type: draft.value_type,
-            encoding: draft.encoding,
-            body: ValueBody::Root(root),
-        };
-        batch.put(db, key.clone(), value, draft.expiry_ms);
-        Ok(())
+            detail: detail.into(),
+        })
     }
 
     /// Adds the changed pages to a batch or writes them ahead; where they are.
     async fn place(
-        self,
+        mut self,
         batch: &mut WriteBatch,
         store: &Handle,
     ) -> Result<CollectionId, StoreError> {
-        let limit = bytes_max(store);
         let Some(root) = self.source.as_ref().and_then(Snapshot::root) else {
             return self.place_anew(batch, store).await;
         };
-        let collection = root.collection;
-        let mut old = self.changed.clone();
-        if bytes_of(&old) > limit {
-            let new = old.split_off(&root.page_count);
-            if bytes_of(&old) > limit {
+        let (collection, stored_count) = (root.collection, root.page_count);
+        if bytes_of(&self.changed) > bytes_max(store) {
+            let mut new = self.changed.split_off(&stored_count);
+            if bytes_of(&self.changed) > bytes_max(store) {
+                self.changed.append(&mut new);
                 return self.place_anew(batch, store).await;
             }
             let new = new.into_iter().collect();
             store.write_unpublished(collection, new).await?;
         }
-        for (number, content) in old {
+        for (number, content) in self.changed {
             batch.page(collection, number, content);
         }
         Ok(collection)

@@ -264,7 +264,8 @@ impl Set {
             encoding: self.form.encoding(),
             expiry_ms: self.expiry_ms,
         };
-        commit::put(&cx.store, batch, target, self.elements).await
+        commit::put(&cx.store, batch, target, self.elements.into_parts()).await?;
+        Ok(())
     }
 }
 

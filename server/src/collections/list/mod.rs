@@ -18,13 +18,12 @@ mod tests;
 use std::ops::Range;
 
 use bytes::Bytes;
-use cellar_storage::{
-    Db, Encoding, Handle, Snapshot, StoreError, TypedValue, ValueBody, ValueType, WriteBatch,
-};
+use cellar_storage::{Db, Encoding, Handle, Snapshot, StoreError, ValueType, WriteBatch};
 
 pub(crate) use listpack::ListpackLimit;
 
 use super::COMPACT_BYTES_MAX;
+use super::commit::{self, Parts, Target};
 use super::tree::{Direction, Walk};
 use crate::command::CommandError;
 use compact::Compact;
@@ -110,29 +109,32 @@ impl List {
         batch: &mut WriteBatch,
         (db, key): (Db, &Bytes),
     ) -> Result<(), StoreError> {
-        if self.is_empty() {
-            batch.remove(db, key.clone());
-            return Ok(());
-        }
         let encoding = if self.is_quicklist {
             Encoding::Quicklist
         } else {
             Encoding::Listpack
         };
-        let list = match self.form {
-            Form::Compact(list) => list,
-            Form::Paged(list) => {
-                let terms = (encoding, self.expiry_ms);
-                return list.put(store, batch, (db, key), terms).await;
-            }
-        };
-        let value = TypedValue {
+        let target = Target {
+            db,
+            key,
             value_type: ValueType::List,
             encoding,
-            body: ValueBody::Inline(list.encode().clone()),
+            expiry_ms: self.expiry_ms,
         };
-        batch.put(db, key.clone(), value, self.expiry_ms);
-        Ok(())
+        commit::put(store, batch, target, self.into_parts()).await
+    }
+
+    fn into_parts(self) -> Parts {
+        if self.is_empty() {
+            return Parts::Nothing;
+        }
+        match self.form {
+            Form::Compact(list) => Parts::Compact(list.encode().clone()),
+            Form::Paged(list) => Parts::Paged {
+                structure: list.tree.encode(),
+                pages: Box::new(list.pages),
+            },
+        }
     }
 
     /// How many elements there are.

@@ -4,11 +4,11 @@
 //! way down to a leaf, whatever its length.
 
 use bytes::Bytes;
-use cellar_storage::{Db, Encoding, Handle, Snapshot, StoreError, ValueType, WriteBatch};
+use cellar_storage::{Snapshot, StoreError};
 
 use super::End;
 use crate::collections::Malformed;
-use crate::collections::pages::{Pages, PagesHeader, RootDraft};
+use crate::collections::pages::Pages;
 use crate::collections::tree::{Builder, Order, Tree};
 use crate::command::CommandError;
 
@@ -36,39 +36,9 @@ impl Paged {
 
     /// The list whose root a key's record is.
     pub(super) fn open(found: Snapshot) -> Result<Self, CommandError> {
-        let root = found.root().ok_or(Malformed("a list without a root"))?;
-        let (header, top) = root
-            .detail
-            .split_first_chunk()
-            .ok_or(Malformed("the root of a list"))?;
-        let header = PagesHeader::decode(*header).ok_or(Malformed("the pages of a list"))?;
-        let tree = Tree::decode(Order::Position, &root.detail.slice_ref(top))?;
-        let pages = Pages::of(found, header);
+        let (pages, top) = Pages::open(found, Malformed("the root of a list"))?;
+        let tree = Tree::decode(Order::Position, &top)?;
         Ok(Self { tree, pages })
-    }
-
-    /// What the root keeps of it.
-    fn detail(&self) -> Bytes {
-        [&self.pages.header().encode()[..], &self.tree.encode()]
-            .concat()
-            .into()
-    }
-
-    /// Adds the pages that were changed, and the root, to a batch.
-    pub(super) async fn put(
-        self,
-        store: &Handle,
-        batch: &mut WriteBatch,
-        target: (Db, &Bytes),
-        (encoding, expiry_ms): (Encoding, Option<u64>),
-    ) -> Result<(), StoreError> {
-        let draft = RootDraft {
-            value_type: ValueType::List,
-            encoding,
-            detail: self.detail(),
-            expiry_ms,
-        };
-        self.pages.add_to(batch, store, target, draft).await
     }
 
     /// Adds elements at an end, one after another.

@@ -16,15 +16,14 @@ mod score;
 use std::ops::Range;
 
 use bytes::Bytes;
-use cellar_storage::{
-    Db, Encoding, Handle, Snapshot, TypedValue, ValueBody, ValueType, WriteBatch,
-};
+use cellar_storage::{Db, Encoding, Handle, Snapshot, ValueType, WriteBatch};
 
 use self::compact::{Compact, bytes_of};
 use self::paged::Paged;
 pub(crate) use self::score::order_of_score;
 use super::COMPACT_BYTES_MAX;
-use super::pages::{Pages, RootDraft};
+use super::commit::{self, Parts, Target};
+use super::pages::Pages;
 use super::tree::{self, Direction, Side};
 use crate::command::CommandError;
 
@@ -316,36 +315,36 @@ impl SortedSet {
         }
     }
 
-    /// Adds to a batch what makes this set the value of a key.
+    /// Adds to a batch what makes this set the value of a key; without elements the key goes.
     pub(crate) async fn put(
         self,
         batch: &mut WriteBatch,
         store: &Handle,
         (db, key, expiry_ms): (Db, &Bytes, Option<u64>),
     ) -> Result<(), CommandError> {
-        let (value_type, encoding) = (ValueType::SortedSet, self.encoding);
+        let target = Target {
+            db,
+            key,
+            value_type: ValueType::SortedSet,
+            encoding: self.encoding,
+            expiry_ms,
+        };
+        commit::put(store, batch, target, self.into_parts()).await?;
+        Ok(())
+    }
+
+    fn into_parts(self) -> Parts {
+        if self.count() == 0 {
+            return Parts::Nothing;
+        }
         match self.form {
-            Form::Compact(compact) => {
-                let body = ValueBody::Inline(compact.encode());
-                let value = TypedValue {
-                    value_type,
-                    encoding,
-                    body,
-                };
-                batch.put(db, key.clone(), value, expiry_ms);
-            }
+            Form::Compact(compact) => Parts::Compact(compact.encode()),
             Form::Paged(set) => {
-                let (pages, detail) = set.finish();
-                let draft = RootDraft {
-                    value_type,
-                    encoding,
-                    detail,
-                    expiry_ms,
-                };
-                pages.add_to(batch, store, (db, key), draft).await?;
+                let (pages, structure) = set.finish();
+                let pages = Box::new(pages);
+                Parts::Paged { pages, structure }
             }
         }
-        Ok(())
     }
 
     /// Removes the elements of these ranks, which all exist.

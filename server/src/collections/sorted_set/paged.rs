@@ -4,14 +4,13 @@
 
 use std::ops::Range;
 
-use bytes::Bytes;
 use cellar_storage::Snapshot;
 
 use super::score::{self, SCORE_BYTES};
 use super::{Cut, Element};
 use crate::collections::Malformed;
 use crate::collections::dict::{Dict, DictBuilder, Part};
-use crate::collections::pages::{Pages, PagesHeader};
+use crate::collections::pages::Pages;
 use crate::collections::tree::{Builder, Direction, Order, Side, Tree, Walk};
 use crate::command::CommandError;
 
@@ -47,27 +46,21 @@ impl Paged {
 
     /// The set whose root was found.
     pub(super) fn open(found: Snapshot) -> Result<Self, CommandError> {
-        let root = found.root().ok_or(BAD_ROOT)?;
-        let detail = root.detail.clone();
-        let (header, rest) = detail
-            .split_first_chunk::<{ PagesHeader::BYTES }>()
-            .ok_or(BAD_ROOT)?;
-        let header = PagesHeader::decode(*header).ok_or(BAD_ROOT)?;
-        let (dict, top) = rest.split_at_checked(Dict::BYTES).ok_or(BAD_ROOT)?;
+        let (pages, structure) = Pages::open(found, BAD_ROOT)?;
+        let (dict, top) = structure.split_at_checked(Dict::BYTES).ok_or(BAD_ROOT)?;
         let dict = Dict::decode(dict)?;
-        let tree = Tree::decode(ORDER, &detail.slice_ref(top))?;
+        let tree = Tree::decode(ORDER, &structure.slice_ref(top))?;
         if dict.len() != tree.count() {
             return Err(DISAGREE.into());
         }
-        let pages = Pages::of(found, header);
         Ok(Self { pages, dict, tree })
     }
 
-    /// Its pages, and what the root keeps: their header, the table's, the top of the tree.
-    pub(super) fn finish(self) -> (Pages, Bytes) {
-        let header = self.pages.header().encode();
-        let detail = [&header[..], &self.dict.encode(), &self.tree.encode()].concat();
-        (self.pages, detail.into())
+    /// Its pages, and what the root keeps behind their header: the table's own, the top of the
+    /// tree.
+    pub(super) fn finish(self) -> (Pages, Vec<u8>) {
+        let structure = [&self.dict.encode()[..], &self.tree.encode()].concat();
+        (self.pages, structure)
     }
 
     pub(super) fn changed_bytes(&self) -> u64 {

@@ -135,12 +135,8 @@ pub(super) async fn save(
 ) -> Result<bool, CommandError> {
     let mut batch = WriteBatch::new();
     let is_empty = set.count() == 0;
-    if is_empty {
-        batch.remove(cx.db(), key.clone());
-    } else {
-        let target = (cx.db(), key, expiry_ms);
-        set.put(&mut batch, &cx.store, target).await?;
-    }
+    let target = (cx.db(), key, expiry_ms);
+    set.put(&mut batch, &cx.store, target).await?;
     cx.store.commit_locked(locks, batch).await?;
     Ok(is_empty)
 }
