@@ -158,6 +158,11 @@ impl Cx {
         self.notify(class, event, self.db, key);
     }
 
+    /// Tells that a key of the selected database is gone.
+    pub fn notify_gone(&self, key: &[u8]) {
+        self.notify(EventClass::Generic, "del", self.db, key);
+    }
+
     /// Whether anybody asked for events of this class: a command may have to find out more then.
     pub fn tells(&self, class: EventClass) -> bool {
         self.shared.config.fast.event_classes().has(class)

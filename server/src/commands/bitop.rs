@@ -73,7 +73,7 @@ pub fn bitop(cx: Cx, args: Args) -> Pending {
         if len > 0 {
             cx.notify_write(EventClass::String, "set", &args[2], is_new);
         } else if outcome.removed > 0 {
-            cx.notify(EventClass::Generic, "del", cx.db(), &args[2]);
+            cx.notify_gone(&args[2]);
         }
         let mut reply = cx.reply();
         reply.integer(len.cast_signed() as i64);

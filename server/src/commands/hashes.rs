@@ -129,7 +129,7 @@ pub(crate) async fn hdel(
         commit(cx, args, at.locks, hash).await?;
         cx.notify(EventClass::Hash, "hdel", cx.db(), &args[1]);
         if is_gone {
-            cx.notify(EventClass::Generic, "del", cx.db(), &args[1]);
+            cx.notify_gone(&args[1]);
         }
     }
     reply.integer(removed);

@@ -288,7 +288,7 @@ async fn finish(cx: &Cx, args: &Args, locks: &KeyLocks, set: Set) -> Result<(), 
     commit(cx, &args[1], locks, set).await?;
     cx.notify(EventClass::Set, "spop", cx.db(), &args[1]);
     if is_gone {
-        cx.notify(EventClass::Generic, "del", cx.db(), &args[1]);
+        cx.notify_gone(&args[1]);
     }
     Ok(())
 }

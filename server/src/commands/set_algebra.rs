@@ -283,7 +283,7 @@ fn store(cx: Cx, args: Args, algebra: Algebra) -> Pending {
         if !members.is_empty() {
             cx.notify_write(EventClass::Set, algebra.event(), &args[1], is_new);
         } else if outcome.removed > 0 {
-            cx.notify(EventClass::Generic, "del", cx.db(), &args[1]);
+            cx.notify_gone(&args[1]);
         }
         let mut reply = cx.reply();
         reply.integer(members.len().cast_signed() as i64);

@@ -81,7 +81,7 @@ pub(crate) async fn srem(
         commit(cx, &args[1], at.locks, set).await?;
         cx.notify(EventClass::Set, "srem", cx.db(), &args[1]);
         if is_gone {
-            cx.notify(EventClass::Generic, "del", cx.db(), &args[1]);
+            cx.notify_gone(&args[1]);
         }
     }
     reply.integer(removed);
@@ -201,7 +201,7 @@ async fn move_member(cx: &Cx, args: &Args) -> Result<bool, CommandError> {
     cx.store.commit_locked(&locks, batch).await?;
     cx.notify(EventClass::Set, "srem", cx.db(), from);
     if is_gone {
-        cx.notify(EventClass::Generic, "del", cx.db(), from);
+        cx.notify_gone(from);
     }
     if is_added {
         cx.notify_write(EventClass::Set, "sadd", to, is_new);

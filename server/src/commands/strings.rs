@@ -58,7 +58,7 @@ pub fn getdel(cx: Cx, args: Args) -> Pending {
             let mut batch = WriteBatch::new();
             batch.remove(cx.db(), args[1].clone());
             cx.store.commit_locked(&locks, batch).await?;
-            cx.notify(EventClass::Generic, "del", cx.db(), &args[1]);
+            cx.notify_gone(&args[1]);
         } else {
             reply.null();
         }
@@ -86,7 +86,7 @@ pub fn getex(cx: Cx, args: Args) -> Pending {
                 let mut batch = WriteBatch::new();
                 batch.remove(cx.db(), args[1].clone());
                 cx.store.commit_locked(&locks, batch).await?;
-                cx.notify(EventClass::Generic, "del", cx.db(), &args[1]);
+                cx.notify_gone(&args[1]);
             }
             NextLife::Until(expiry_ms) => {
                 cx.store

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use cellar_storage::KeyLocks;
 
 use super::reads::{place, symmetric};
-use super::value::{clip, open_locked, save, tell, tell_gone};
+use super::value::{clip, open_locked, save, tell};
 use crate::collections::list::List;
 use crate::collections::tree::Direction;
 use crate::command::{CommandError, Cx, Pending};
@@ -114,7 +114,7 @@ async fn save_shrunk(
     let is_empty = save(cx, locks, key, list).await?;
     tell(cx, event, key);
     if is_empty {
-        tell_gone(cx, key);
+        cx.notify_gone(key);
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use cellar_storage::KeyLocks;
 
-use super::value::{open_locked, parse_end, parse_from, save, tell, tell_gone};
+use super::value::{open_locked, parse_end, parse_from, save, tell};
 use crate::blocking::Served;
 use crate::collections::list::End;
 use crate::command::{CommandError, Cx};
@@ -90,7 +90,7 @@ pub(super) fn tell_popped(cx: &Cx, key: &Bytes, end: End, is_empty: bool) {
     };
     tell(cx, event, key);
     if is_empty {
-        tell_gone(cx, key);
+        cx.notify_gone(key);
     }
 }
 

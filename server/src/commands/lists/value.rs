@@ -68,11 +68,6 @@ pub(super) fn tell_pushed(cx: &Cx, key: &Bytes, end: End, is_new: bool) {
     cx.notify_write(EventClass::List, event, key, is_new);
 }
 
-/// Tells of a key that is gone with its list's last element.
-pub(in crate::commands) fn tell_gone(cx: &Cx, key: &Bytes) {
-    cx.notify(EventClass::Generic, "del", cx.db(), key);
-}
-
 /// The `LEFT | RIGHT` of a command.
 pub(super) fn parse_end(text: &[u8]) -> Result<End, CommandError> {
     if text.eq_ignore_ascii_case(b"left") {

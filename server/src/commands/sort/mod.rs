@@ -20,7 +20,7 @@ use cellar_storage::{KeyLocks, Snapshot, ValueType, WriteBatch};
 
 use crate::collections::list::List;
 use crate::command::{CommandError, Cx, Pending};
-use crate::commands::lists::value::{limit, tell, tell_gone};
+use crate::commands::lists::value::{limit, tell};
 use crate::commands::read::find;
 use crate::resp::{Args, ReplyBuf};
 use elements::load;
@@ -110,7 +110,7 @@ async fn store(
     if !is_empty {
         tell(cx, "sortstore", destination);
     } else if outcome.removed > 0 {
-        tell_gone(cx, destination);
+        cx.notify_gone(destination);
     }
     Ok(())
 }

@@ -108,7 +108,7 @@ impl<'l> LockedSet<'l> {
         batch.remove(cx.db(), self.key.clone());
         cx.store.commit_locked(self.locks, batch).await?;
         notify(cx, event, &self.key);
-        notify_gone(cx, &self.key);
+        cx.notify_gone(&self.key);
         Ok(())
     }
 
@@ -120,7 +120,7 @@ impl<'l> LockedSet<'l> {
         let is_gone = save(cx, self.locks, (&self.key, self.expiry_ms), set).await?;
         notify(cx, event, &self.key);
         if is_gone {
-            notify_gone(cx, &self.key);
+            cx.notify_gone(&self.key);
         }
         Ok(())
     }
@@ -144,11 +144,6 @@ pub(super) async fn save(
 /// Tells of a change of a sorted set.
 pub(super) fn notify(cx: &Cx, event: &'static str, key: &[u8]) {
     cx.notify(EventClass::SortedSet, event, cx.db(), key);
-}
-
-/// Tells that a key is gone.
-pub(super) fn notify_gone(cx: &Cx, key: &[u8]) {
-    cx.notify(EventClass::Generic, "del", cx.db(), key);
 }
 
 /// The head of an array of `count` elements, with their scores or without.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use cellar_storage::{KeyLocks, WriteBatch};
 
 use super::range::{Kind, Request};
-use super::{LockedSet, limits, notify, notify_gone, save};
+use super::{LockedSet, limits, notify, save};
 use crate::collections::sorted_set::{Element, ListpackLimits, SortedSet};
 use crate::collections::tree::Direction;
 use crate::command::{CommandError, Cx, Pending};
@@ -63,7 +63,7 @@ pub(crate) async fn store(
         let mut batch = WriteBatch::new();
         batch.remove(cx.db(), key.clone());
         if cx.store.commit_locked(locks, batch).await?.removed > 0 {
-            notify_gone(cx, key);
+            cx.notify_gone(key);
         }
         return Ok(0);
     }
