@@ -42,6 +42,7 @@ pub mod object;
 pub mod pubsub;
 pub(crate) mod random_elements;
 pub mod ranges;
+mod ranks;
 pub(crate) mod read;
 pub mod scan;
 pub mod scripting;

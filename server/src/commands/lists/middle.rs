@@ -2,14 +2,17 @@
 //!
 //! Owns their arguments.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use cellar_storage::KeyLocks;
 
 use super::reads::{place, symmetric};
-use super::value::{clip, open_locked, save, tell};
+use super::value::{open_locked, save, tell};
 use crate::collections::list::List;
 use crate::collections::tree::Direction;
 use crate::command::{CommandError, Cx, Pending};
+use crate::commands::ranks::ranks;
 use crate::commands::string_value::integer;
 use crate::resp::Args;
 
@@ -94,8 +97,8 @@ pub fn ltrim(cx: Cx, args: Args) -> Pending {
         let (start, end) = (integer(&args[2])?, integer(&args[3])?);
         let locks = cx.store.lock(&[(cx.db(), key)]).await;
         if let Some(mut list) = open_locked(&cx, &locks, key).await? {
-            let (start, count) = clip(start, end, list.len());
-            trim(&mut list, start, count).await?;
+            let kept = ranks(start, end, list.len());
+            trim(&mut list, kept).await?;
             save_shrunk(&cx, &locks, key, list, "ltrim").await?;
         }
         reply.ok();
@@ -119,14 +122,14 @@ async fn save_shrunk(
     Ok(())
 }
 
-/// Keeps `count` elements from `start` on.
-async fn trim(list: &mut List, start: u64, count: u64) -> Result<(), CommandError> {
+/// Keeps these elements only.
+async fn trim(list: &mut List, kept: Range<u64>) -> Result<(), CommandError> {
     let len = list.len();
-    if start + count < len {
-        list.remove(start + count..len).await?;
+    if kept.end < len {
+        list.remove(kept.end..len).await?;
     }
-    if start > 0 {
-        list.remove(0..start).await?;
+    if kept.start > 0 {
+        list.remove(0..kept.start).await?;
     }
     Ok(())
 }

@@ -2,10 +2,11 @@
 //!
 //! Owns their arguments. Reads no more of a list than it answers from. Must never write.
 
-use super::value::{clip, find_list, parse_from};
+use super::value::{find_list, parse_from};
 use crate::collections::list::List;
 use crate::collections::tree::Direction;
 use crate::command::{CommandError, Cx, Pending};
+use crate::commands::ranks::ranks;
 use crate::commands::string_value::integer;
 use crate::resp::{Args, ReplyBuf};
 
@@ -59,9 +60,10 @@ pub fn lrange(cx: Cx, args: Args) -> Pending {
             reply.array(0);
             return Ok(reply);
         };
-        let (start, count) = clip(start, end, list.len());
+        let range = ranks(start, end, list.len());
+        let count = range.end - range.start;
         reply.array(count as usize);
-        let mut walk = list.walk(start, count, Direction::Forward).await?;
+        let mut walk = list.walk(range.start, count, Direction::Forward).await?;
         while let Some(items) = list.next(&mut walk).await? {
             for item in items {
                 reply.bulk_bytes(item);

@@ -5,11 +5,12 @@
 use bytes::Bytes;
 use cellar_storage::Snapshot;
 
-use super::bounds::{Cuts, member_cuts, ranks, score_cuts};
+use super::bounds::{Cuts, member_cuts, score_cuts};
 use super::{element, elements_head, open};
 use crate::collections::sorted_set::SortedSet;
 use crate::collections::tree::Direction;
 use crate::command::{CommandError, Cx};
+use crate::commands::ranks::ranks;
 use crate::commands::string_value::integer;
 use crate::resp::{Args, ReplyBuf};
 

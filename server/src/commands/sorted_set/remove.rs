@@ -2,10 +2,11 @@
 //!
 //! Owns their portions.
 
-use super::bounds::{Cuts, member_cuts, ranks, score_cuts};
+use super::bounds::{Cuts, member_cuts, score_cuts};
 use super::{CHANGES_PER_PORTION, LockedSet};
 use crate::command::{CommandError, Cx};
 use crate::commands::access::Locked;
+use crate::commands::ranks::ranks;
 use crate::commands::string_value::integer;
 use crate::resp::{Args, ReplyBuf};
 
