@@ -5,7 +5,8 @@
 //!      |
 //!   hash, set, ...        one value of one type: compact (a record) or paged (a root and pages)
 //!      |
-//!   elements, commit      what hashes and sets have in common
+//!   elements              what hashes and sets have in common
+//!   commit                what all have in common: how they go into a batch
 //!      |
 //!   packed                compact values: items one after another in one buffer
 //!   dict                  a hash table whose buckets are pages

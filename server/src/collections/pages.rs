@@ -229,9 +229,9 @@ impl Pages {
         self.changed.len()
     }
 
-    /// Adds the changed pages to a batch: the root that leads to them, with `structure` behind their
-    /// header. Pages for which the batch has no room are written before it, as far as nothing leads
-    /// to them yet; else the collection is written anew.
+    /// Adds the changed pages to a batch: the root that leads to them, with `structure` behind
+    /// their header. Pages for which the batch has no room are written before it, as far as nothing
+    /// leads to them yet; else the collection is written anew.
     pub(crate) async fn into_root(
         self,
         batch: &mut WriteBatch,

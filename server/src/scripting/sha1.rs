@@ -1,22 +1,9 @@
-//! SHA-1, by which scripts are named. FIPS 180-4, section 6.1.
+//! SHA-1, by which scripts are named.
 //!
-//! Owns nothing. Must never protect anything: it names texts that clients may see anyway.
-
-#![expect(
-    clippy::many_single_char_names,
-    reason = "the letters are the standard's"
-)]
+//! Owns how a name is read and printed. Must never protect anything: it names texts that clients
+//! may see anyway.
 
 use std::fmt::Write;
-
-const BLOCK_BYTES: usize = 64;
-const START: [u32; 5] = [
-    0x6745_2301,
-    0xefcd_ab89,
-    0x98ba_dcfe,
-    0x1032_5476,
-    0xc3d2_e1f0,
-];
 
 /// The name of a script: the SHA-1 of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,27 +12,7 @@ pub struct Sha1([u8; 20]);
 impl Sha1 {
     /// The SHA-1 of a text.
     pub fn of(text: &[u8]) -> Self {
-        let mut state = START;
-        let blocks = text.chunks_exact(BLOCK_BYTES);
-        let rest = blocks.remainder();
-        for block in blocks {
-            add(&mut state, block);
-        }
-        let mut tail = Vec::with_capacity(2 * BLOCK_BYTES);
-        tail.extend_from_slice(rest);
-        tail.push(0x80);
-        while tail.len() % BLOCK_BYTES != BLOCK_BYTES - 8 {
-            tail.push(0);
-        }
-        tail.extend_from_slice(&(text.len() as u64 * 8).to_be_bytes());
-        for block in tail.chunks_exact(BLOCK_BYTES) {
-            add(&mut state, block);
-        }
-        let mut name = [0; 20];
-        for (place, word) in name.chunks_exact_mut(4).zip(state) {
-            place.copy_from_slice(&word.to_be_bytes());
-        }
-        Self(name)
+        Self(sha1_smol::Sha1::from(text).digest().bytes())
     }
 
     /// Reads its 40 hexadecimal digits, in whatever case.
@@ -68,36 +35,6 @@ impl Sha1 {
             write!(text, "{byte:02x}").expect("a string takes everything");
         }
         text
-    }
-}
-
-fn add(state: &mut [u32; 5], block: &[u8]) {
-    let mut words = [0u32; 80];
-    for (word, bytes) in words.iter_mut().zip(block.chunks_exact(4)) {
-        *word = u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-    }
-    for at in 16..80 {
-        let mixed = words[at - 3] ^ words[at - 8] ^ words[at - 14] ^ words[at - 16];
-        words[at] = mixed.rotate_left(1);
-    }
-    let [mut a, mut b, mut c, mut d, mut e] = *state;
-    for (at, word) in words.iter().enumerate() {
-        let (chosen, constant) = match at {
-            0..20 => (b & c | !b & d, 0x5a82_7999),
-            20..40 => (b ^ c ^ d, 0x6ed9_eba1),
-            40..60 => (b & c | b & d | c & d, 0x8f1b_bcdc),
-            _ => (b ^ c ^ d, 0xca62_c1d6),
-        };
-        let next = a
-            .rotate_left(5)
-            .wrapping_add(chosen)
-            .wrapping_add(e)
-            .wrapping_add(constant)
-            .wrapping_add(*word);
-        (e, d, c, b, a) = (d, c, b.rotate_left(30), a, next);
-    }
-    for (place, value) in state.iter_mut().zip([a, b, c, d, e]) {
-        *place = place.wrapping_add(value);
     }
 }
 
