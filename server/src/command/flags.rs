@@ -34,6 +34,8 @@ pub enum Flag {
     NoAuth,
     /// May replicate although it does not write.
     MayReplicate,
+    /// May be given no key although it takes keys.
+    NoMandatoryKeys,
     /// Not inside a transaction.
     NoMulti,
     /// Its keys depend on its arguments.
@@ -48,7 +50,7 @@ pub enum Flag {
 
 impl Flag {
     /// All of them, in the order in which COMMAND INFO prints them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Write,
         Self::Readonly,
         Self::DenyOom,
@@ -63,6 +65,7 @@ impl Flag {
         Self::Fast,
         Self::NoAuth,
         Self::MayReplicate,
+        Self::NoMandatoryKeys,
         Self::NoMulti,
         Self::MovableKeys,
         Self::AllowBusy,
@@ -87,6 +90,7 @@ impl Flag {
             Self::Fast => "fast",
             Self::NoAuth => "no_auth",
             Self::MayReplicate => "may_replicate",
+            Self::NoMandatoryKeys => "no_mandatory_keys",
             Self::NoMulti => "no_multi",
             Self::MovableKeys => "movablekeys",
             Self::AllowBusy => "allow_busy",

@@ -272,7 +272,7 @@ fn keys_of(args: &Args) -> Result<(Args, FoundKeys), CommandError> {
                 .map(move |position| (keys, position))
         })
         .collect();
-    if positions.is_empty() {
+    if positions.is_empty() && !entry.spec.flags.has(Flag::NoMandatoryKeys) {
         return Err(CommandError::other(
             "ERR Invalid arguments specified for command",
         ));

@@ -36,6 +36,7 @@ pub mod latency;
 pub mod lcs;
 pub mod lists;
 pub mod memory;
+pub mod module;
 pub mod monitor;
 pub mod moving;
 pub mod object;

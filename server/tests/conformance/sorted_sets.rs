@@ -230,6 +230,9 @@ fn ranges_of_members() {
         ZRANGEBYLEX l (a [c -> ['aa' 'b' 'c']
         ZRANGEBYLEX l [aa + -> ['aa' 'b' 'c' 'd']
         ZRANGEBYLEX l + - -> []
+        ZADD rising 1 a 2 b 3 c 4 d -> :4
+        ZRANGEBYLEX rising [b (d -> ['b' 'c']
+        ZLEXCOUNT rising (a + -> :3
         ZRANGEBYLEX l - (a -> ['']
         ZRANGEBYLEX l - + LIMIT 1 3 -> ['a' 'aa' 'b']
         ZRANGEBYLEX l [b [a -> []

@@ -84,6 +84,8 @@ fn command_tells_the_table() {
         "command getkeys ping",
         "-ERR The command has no key arguments",
     );
+    client.check("command getkeys eval return 0 a", "[]");
+    client.check("module list", "[]");
     client.check("command getkeys foo", "-ERR Invalid command specified");
     client.check("command getkeysandflags get k", "[[k [+RO +access]]]");
     client.check("command list filterby pattern pin*", "[ping]");

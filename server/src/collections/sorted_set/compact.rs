@@ -85,13 +85,13 @@ impl Compact {
             Cut::Score(score, side) => self
                 .elements
                 .partition_point(|element| is_before(compare_scores(element.score, *score), *side)),
+            // Where scores differ, members are in no order, and Redis goes by the first that is not
+            // before the bound.
             Cut::Member(member, side) => {
-                let Some(first) = self.elements.first() else {
-                    return 0;
-                };
-                let score = first.score;
-                self.elements
-                    .partition_point(|element| is_before(compare(element, score, member), *side))
+                let is_behind =
+                    |element: &Element| !is_before(element.member[..].cmp(member), *side);
+                let first = self.elements.iter().position(is_behind);
+                first.unwrap_or(self.elements.len())
             }
         }
     }

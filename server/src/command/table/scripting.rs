@@ -2,8 +2,8 @@
 
 use crate::command::Acl::Scripting;
 use crate::command::Flag::{
-    AllowBusy, DenyOom, Loading, MayReplicate, MovableKeys, Noscript, Readonly, SkipMonitor, Stale,
-    Write,
+    AllowBusy, DenyOom, Loading, MayReplicate, MovableKeys, NoMandatoryKeys, Noscript, Readonly,
+    SkipMonitor, Stale, Write,
 };
 use crate::command::{CommandSpec, FindKeys, Group, Handler, KeyAccess, KeySpec};
 use crate::commands::{functions, help, scripting};
@@ -29,7 +29,14 @@ const FUNCTION_COST: &str = "Depends on the function that is executed.";
 pub(super) const ROWS: &[CommandSpec] = &[
     CommandSpec::new("eval", -3, GROUP, Handler::Wait(scripting::eval))
         .flags(
-            &[Noscript, Stale, SkipMonitor, MayReplicate, MovableKeys],
+            &[
+                Noscript,
+                Stale,
+                SkipMonitor,
+                MayReplicate,
+                NoMandatoryKeys,
+                MovableKeys,
+            ],
             &[Scripting],
         )
         .keys(&[counted(WRITE_KEYS)])
@@ -37,7 +44,14 @@ pub(super) const ROWS: &[CommandSpec] = &[
         .doc("2.6.0", "Runs a script.", DONE),
     CommandSpec::new("eval_ro", -3, GROUP, Handler::Wait(scripting::eval_ro))
         .flags(
-            &[Noscript, Stale, SkipMonitor, Readonly, MovableKeys],
+            &[
+                Noscript,
+                Stale,
+                SkipMonitor,
+                Readonly,
+                NoMandatoryKeys,
+                MovableKeys,
+            ],
             &[Scripting],
         )
         .keys(&[counted(KeyAccess::READ)])
@@ -45,7 +59,14 @@ pub(super) const ROWS: &[CommandSpec] = &[
         .doc("7.0.0", "Runs a script that does not write.", DONE),
     CommandSpec::new("evalsha", -3, GROUP, Handler::Wait(scripting::evalsha))
         .flags(
-            &[Noscript, Stale, SkipMonitor, MayReplicate, MovableKeys],
+            &[
+                Noscript,
+                Stale,
+                SkipMonitor,
+                MayReplicate,
+                NoMandatoryKeys,
+                MovableKeys,
+            ],
             &[Scripting],
         )
         .keys(&[counted(WRITE_KEYS)])
@@ -62,7 +83,14 @@ pub(super) const ROWS: &[CommandSpec] = &[
         Handler::Wait(scripting::evalsha_ro),
     )
     .flags(
-        &[Noscript, Stale, SkipMonitor, Readonly, MovableKeys],
+        &[
+            Noscript,
+            Stale,
+            SkipMonitor,
+            Readonly,
+            NoMandatoryKeys,
+            MovableKeys,
+        ],
         &[Scripting],
     )
     .keys(&[counted(KeyAccess::READ)])
@@ -74,7 +102,14 @@ pub(super) const ROWS: &[CommandSpec] = &[
     ),
     CommandSpec::new("fcall", -3, GROUP, Handler::Wait(functions::fcall))
         .flags(
-            &[Noscript, Stale, SkipMonitor, MayReplicate, MovableKeys],
+            &[
+                Noscript,
+                Stale,
+                SkipMonitor,
+                MayReplicate,
+                NoMandatoryKeys,
+                MovableKeys,
+            ],
             &[Scripting],
         )
         .keys(&[counted(WRITE_KEYS)])
@@ -82,7 +117,14 @@ pub(super) const ROWS: &[CommandSpec] = &[
         .doc("7.0.0", "Runs a function.", FUNCTION_COST),
     CommandSpec::new("fcall_ro", -3, GROUP, Handler::Wait(functions::fcall_ro))
         .flags(
-            &[Noscript, Stale, SkipMonitor, Readonly, MovableKeys],
+            &[
+                Noscript,
+                Stale,
+                SkipMonitor,
+                Readonly,
+                NoMandatoryKeys,
+                MovableKeys,
+            ],
             &[Scripting],
         )
         .keys(&[counted(KeyAccess::READ)])

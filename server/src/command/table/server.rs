@@ -5,8 +5,8 @@ use crate::command::Flag::{
 };
 use crate::command::{Acl, CommandSpec, Group, Handler, KeyAccess, KeySpec};
 use crate::commands::{
-    acl, cellar, command, config, debug, help, info, latency, memory, monitor, server, slowlog,
-    wait,
+    acl, cellar, command, config, debug, help, info, latency, memory, module, monitor, server,
+    slowlog, wait,
 };
 
 const GROUP: Group = Group::Server;
@@ -88,6 +88,11 @@ pub(super) const ROWS: &[CommandSpec] = &[
     CommandSpec::container("memory", GROUP, MEMORY).doc(
         "4.0.0",
         "Commands about memory.",
+        "Depends on subcommand.",
+    ),
+    CommandSpec::container("module", GROUP, MODULE).doc(
+        "4.0.0",
+        "Commands about modules.",
         "Depends on subcommand.",
     ),
     CommandSpec::new("monitor", 1, GROUP, Handler::Now(monitor::monitor))
@@ -264,6 +269,15 @@ const LATENCY: &[CommandSpec] = &[
         .flags(&[Admin, Noscript, Loading, Stale], &[])
         .syntax("[event [event ...]]")
         .doc("2.8.13", "Forgets events.", "O(1)"),
+];
+
+const MODULE: &[CommandSpec] = &[
+    CommandSpec::new("help", 2, GROUP, Handler::Now(help::help))
+        .flags(&[Loading, Stale], &[])
+        .doc("5.0.0", "Lists the subcommands.", "O(1)"),
+    CommandSpec::new("list", 2, GROUP, Handler::Now(module::list))
+        .flags(&[Admin, Noscript], &[])
+        .doc("4.0.0", "Lists the loaded modules: there is none.", "O(1)"),
 ];
 
 const MEMORY: &[CommandSpec] = &[
