@@ -38,6 +38,7 @@ pub mod pause;
 pub mod pubsub;
 pub mod rates;
 mod ratio;
+pub mod rdb;
 pub mod resp;
 pub mod scripting;
 pub mod seat;

@@ -22,6 +22,7 @@ mod request;
 mod segment;
 mod superblock;
 mod text;
+mod value;
 
 /// One decoder under test.
 pub struct Target {
@@ -53,6 +54,7 @@ pub const TARGETS: &[Target] = &[
     config::FILE,
     config::SET,
     text::GLOB,
+    value::VALUE,
 ];
 
 /// The target with this name.

@@ -67,6 +67,12 @@ impl Elements {
         Self { shape, body }
     }
 
+    /// These items, of whole elements that all differ.
+    pub(super) fn compact(shape: Shape, items: PackedBytes) -> Self {
+        let body = Body::Compact(items);
+        Self { shape, body }
+    }
+
     /// Those of a stored value.
     pub(crate) fn load(shape: Shape, snapshot: Snapshot) -> Result<Self, CommandError> {
         if snapshot.root().is_some() {

@@ -15,7 +15,8 @@ use crate::config::Threshold;
 pub(crate) struct HashRules {
     entries_max: u64,
     value_bytes_max: u64,
-    seed: u64,
+    /// Keys the hash of a table that has to be made.
+    pub(super) seed: u64,
 }
 
 impl HashRules {
@@ -26,6 +27,16 @@ impl HashRules {
             entries_max: threshold(Threshold::HashEntries),
             value_bytes_max: threshold(Threshold::HashValue),
             seed: cx.store.random_u64(),
+        }
+    }
+
+    /// Redis's bounds and this seed.
+    #[cfg(test)]
+    pub(super) fn of_seed(seed: u64) -> Self {
+        Self {
+            entries_max: 128,
+            value_bytes_max: 64,
+            seed,
         }
     }
 }
@@ -80,6 +91,26 @@ impl Hash {
             self.encoding = Encoding::Hashtable;
         }
         Ok(is_new)
+    }
+
+    /// A hash of many fields, the longest of which, or of whose values, has so many bytes.
+    pub(super) fn of(elements: Elements, longest: u64, rules: HashRules) -> Self {
+        let is_long = longest > rules.value_bytes_max || elements.len() > rules.entries_max;
+        let encoding = if is_long {
+            Encoding::Hashtable
+        } else {
+            Encoding::Listpack
+        };
+        Self {
+            elements,
+            encoding,
+            expiry_ms: None,
+        }
+    }
+
+    /// The same hash, with this deadline of its key.
+    pub(crate) fn expiring(self, expiry_ms: Option<u64>) -> Self {
+        Self { expiry_ms, ..self }
     }
 
     /// Adds to `batch` what makes it the value of `key`.

@@ -23,8 +23,10 @@
 
 pub(crate) mod commit;
 pub(crate) mod dict;
+pub(crate) mod distinct;
 pub(crate) mod elements;
 pub(crate) mod hash;
+pub(crate) mod hash_builder;
 pub(crate) mod large;
 pub(crate) mod list;
 pub(crate) mod packed;

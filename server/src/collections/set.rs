@@ -69,6 +69,16 @@ impl SetRules {
         }
     }
 
+    /// The form of a set that is filled with so many members one by one: Redis begins with one
+    /// of integers, whatever the first is.
+    pub(crate) fn form_to_fill(self, count: u64) -> SetForm {
+        if count <= self.intset_entries_max {
+            SetForm::Intset
+        } else {
+            SetForm::Hashtable
+        }
+    }
+
     /// The form of a new set that gets so many members, this one first.
     fn first_form(self, member: &[u8], count: u64) -> SetForm {
         if count <= self.intset_entries_max && parse_i64(member).is_some() {
@@ -154,6 +164,11 @@ impl Set {
     /// This set with the key's deadline of another one.
     pub(crate) fn in_place_of(self, other: &Self) -> Self {
         let expiry_ms = other.expiry_ms;
+        Self { expiry_ms, ..self }
+    }
+
+    /// The same set, with this deadline of its key.
+    pub(crate) fn expiring(self, expiry_ms: Option<u64>) -> Self {
         Self { expiry_ms, ..self }
     }
 

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use cellar_storage::StoreError;
 
 use crate::collections::Malformed;
+use crate::rdb::BadFormat;
 
 /// Why a command failed. `Display` is the exact text of the error reply after `-`.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +57,9 @@ pub enum CommandError {
     /// A collection's bytes verified and yet make no sense.
     #[error("ERR the value on the device cannot be understood: {0}")]
     Malformed(#[from] Malformed),
+    /// A payload that is no value.
+    #[error(transparent)]
+    BadFormat(#[from] BadFormat),
     /// The store refused or failed.
     #[error("{}", store_error_text(.0))]
     Store(#[from] StoreError),

@@ -137,10 +137,13 @@ async fn apply(
 }
 
 /// `FUNCTION DUMP`
-pub fn dump(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
-    let catalog = cx.shared.scripts.functions.catalog();
-    reply.bulk(&functions::encode(&catalog));
-    Ok(())
+pub fn dump(cx: Cx, _: Args) -> Pending {
+    Box::pin(async move {
+        let catalog = cx.shared.scripts.functions.catalog();
+        let mut reply = cx.reply();
+        reply.bulk_bytes(functions::encode(&catalog).await);
+        Ok(reply)
+    })
 }
 
 /// `FUNCTION RESTORE serialized-value [FLUSH | APPEND | REPLACE]`
@@ -159,6 +162,7 @@ pub fn restore(cx: Cx, args: Args) -> Pending {
             }
         };
         let texts = functions::decode(&args[2])
+            .await
             .ok_or_else(|| CommandError::other("ERR DUMP payload version or checksum are wrong"))?;
         let mut libraries = Vec::new();
         for text in &texts {

@@ -15,6 +15,7 @@ mod hyperloglogs;
 mod keys;
 mod large;
 mod lists;
+mod payloads;
 mod pipelines;
 mod script;
 mod script_libraries;

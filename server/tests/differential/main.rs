@@ -17,6 +17,7 @@
 mod socket;
 
 mod lists;
+mod payloads;
 mod pools;
 mod random;
 mod redis;

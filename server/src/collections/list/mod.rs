@@ -8,6 +8,7 @@
 //! Owns when a list becomes paged, and what Redis would call its encoding. A list is changed in
 //! memory and then stored as a whole; of a paged one that is the pages that were touched.
 
+mod build;
 mod compact;
 mod listpack;
 mod measure;
@@ -20,6 +21,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use cellar_storage::{Db, Encoding, Handle, Snapshot, StoreError, ValueType, WriteBatch};
 
+pub(crate) use build::ListBuilder;
 pub(crate) use listpack::ListpackLimit;
 
 use super::COMPACT_BYTES_MAX;
@@ -72,15 +74,16 @@ impl List {
 
     /// A list of these elements.
     pub(crate) async fn of(items: &[Bytes], limit: ListpackLimit) -> Result<Self, StoreError> {
-        let mut list = Self::new(limit);
-        match &mut list.form {
-            Form::Compact(compact) => compact.push(End::Right, items),
-            Form::Paged(_) => unreachable!("a new list is compact"),
+        let mut builder = ListBuilder::new(limit);
+        for item in items {
+            builder.push(item.clone()).await?;
         }
-        list.page_if_long().await?;
-        let bytes = list.listpack_bytes().await?;
-        list.is_quicklist = !limit.admits(bytes, list.len());
-        Ok(list)
+        builder.finish().await
+    }
+
+    /// The same list, with this deadline of its key.
+    pub(crate) fn expiring(self, expiry_ms: Option<u64>) -> Self {
+        Self { expiry_ms, ..self }
     }
 
     /// The list that a key holds.

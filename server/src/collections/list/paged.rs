@@ -21,19 +21,40 @@ pub(super) struct Paged {
     pub(super) pages: Pages,
 }
 
-impl Paged {
-    /// A list of these elements, in pages of its own.
-    pub(super) async fn build(items: &[Bytes]) -> Result<Self, StoreError> {
-        let mut pages = Pages::in_memory();
-        let mut builder = Builder::new(Order::Position);
-        for (index, item) in items.iter().enumerate() {
-            builder.push(&mut pages, item).await?;
-            give_way(index).await;
+/// A list in pages that is being filled, first to last.
+pub(super) struct PagedBuilder {
+    builder: Builder,
+    pages: Pages,
+    count: usize,
+}
+
+impl PagedBuilder {
+    /// A list without elements, in pages of its own.
+    pub(super) fn new() -> Self {
+        Self {
+            builder: Builder::new(Order::Position),
+            pages: Pages::in_memory(),
+            count: 0,
         }
-        let tree = builder.finish(&mut pages).await?;
-        Ok(Self { tree, pages })
     }
 
+    /// Adds an element behind the others.
+    pub(super) async fn push(&mut self, item: &[u8]) -> Result<(), StoreError> {
+        self.builder.push(&mut self.pages, item).await?;
+        give_way(self.count).await;
+        self.count += 1;
+        Ok(())
+    }
+
+    /// The list of all of them.
+    pub(super) async fn finish(mut self) -> Result<Paged, StoreError> {
+        let tree = self.builder.finish(&mut self.pages).await?;
+        let pages = self.pages;
+        Ok(Paged { tree, pages })
+    }
+}
+
+impl Paged {
     /// The list whose root a key's record is.
     pub(super) fn open(found: Snapshot) -> Result<Self, CommandError> {
         let (pages, top) = Pages::open(found, Malformed("the root of a list"))?;

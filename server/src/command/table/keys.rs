@@ -3,7 +3,7 @@
 use crate::command::Flag::{DenyOom, Fast, Loading, MovableKeys, Readonly, Stale, Write};
 use crate::command::{Acl, CommandSpec, Group, Handler, KeyAccess, KeySpec};
 use crate::commands::read::answers_from;
-use crate::commands::{expiry, keys, moving, object, scan, sort};
+use crate::commands::{dump, expiry, keys, moving, object, restore, scan, sort};
 
 const GROUP: Group = Group::Generic;
 
@@ -36,6 +36,16 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "O(N) keys",
         )
         .tips(COUNTED_BY_SHARD),
+    CommandSpec::new("dump", 2, GROUP, Handler::Wait(dump::dump))
+        .flags(&[Readonly], &[Acl::Keyspace])
+        .keys(&[KeySpec::one(KeyAccess::READ)])
+        .syntax("key")
+        .doc(
+            "2.6.0",
+            "Answers a value as Redis encodes it, for RESTORE.",
+            "O(N) elements",
+        )
+        .tips(&["nondeterministic_output"]),
     CommandSpec::new(
         "exists",
         -2,
@@ -166,6 +176,15 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "1.0.0",
             "Renames a key unless the new name is taken.",
             "O(1)",
+        ),
+    CommandSpec::new("restore", -4, GROUP, Handler::Wait(restore::restore))
+        .flags(&[Write, DenyOom], &[Acl::Keyspace, Acl::Dangerous])
+        .keys(&[KeySpec::one(KeyAccess::OVERWRITE)])
+        .syntax("key ttl serialized-value [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency]")
+        .doc(
+            "2.6.0",
+            "Makes a key of what DUMP answered, here or in Redis.",
+            "O(N) elements, O(N*log(N)) of a sorted set",
         ),
     CommandSpec::new("scan", -2, GROUP, Handler::Wait(scan::scan))
         .flags(&[Readonly], &[Acl::Keyspace])

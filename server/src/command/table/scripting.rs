@@ -192,7 +192,7 @@ const FUNCTION: &[CommandSpec] = &[
         .syntax("library-name")
         .doc("7.0.0", "Removes a library and its functions.", "O(1)")
         .tips(&["request_policy:all_shards", "response_policy:all_succeeded"]),
-    CommandSpec::new("dump", 2, GROUP, Handler::Now(functions::dump))
+    CommandSpec::new("dump", 2, GROUP, Handler::Wait(functions::dump))
         .flags(&[Noscript], &[Scripting])
         .doc(
             "7.0.0",

@@ -15,6 +15,7 @@ mod payload;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 
 pub use catalog::{Catalog, FunctionSpec, Library};
@@ -47,7 +48,7 @@ impl Functions {
         let _turn = self.change.lock().await;
         let mut catalog = Catalog::clone(&self.catalog());
         change(&mut catalog)?;
-        let payload = encode(&catalog);
+        let payload = encode(&catalog).await;
         let written = tokio::task::spawn_blocking(move || file::write(&directory, &payload)).await;
         match written {
             Ok(Ok(())) => {}
@@ -68,7 +69,7 @@ impl Functions {
 }
 
 /// The texts of the libraries that were kept in a directory.
-pub(crate) async fn kept_texts(directory: PathBuf) -> Result<Vec<Vec<u8>>, String> {
+pub(crate) async fn kept_texts(directory: PathBuf) -> Result<Vec<Bytes>, String> {
     let read = tokio::task::spawn_blocking(move || file::read(&directory)).await;
     let payload = match read {
         Ok(Ok(Some(payload))) => payload,
@@ -76,5 +77,6 @@ pub(crate) async fn kept_texts(directory: PathBuf) -> Result<Vec<Vec<u8>>, Strin
         Ok(Err(error)) => return Err(error.to_string()),
         Err(error) => return Err(error.to_string()),
     };
-    decode(&payload).ok_or_else(|| "it cannot be understood".to_owned())
+    let texts = decode(&payload.into()).await;
+    texts.ok_or_else(|| "it cannot be understood".to_owned())
 }
