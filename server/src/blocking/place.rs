@@ -54,9 +54,10 @@ impl Blocking {
         queue.is_some_and(|queue| queue.is_busy())
     }
 
-    /// Takes a place behind all who wait for these keys. The caller has the keys locked, so that
+    /// Takes a place behind all who wait for these keys; with `heeds_loss` a key that is gone is a
+    /// chance as well. The caller has the keys locked, so that
     /// nobody changes one between its last look and this.
-    pub(super) fn join(&self, cx: &Cx, keys: &[Bytes]) -> Place<'_> {
+    pub(super) fn join(&self, cx: &Cx, keys: &[Bytes], heeds_loss: bool) -> Place<'_> {
         let ticket = Ticket(self.last_ticket.fetch_add(1, Relaxed) + 1);
         let client = cx.session.client();
         // from its last place
@@ -66,7 +67,7 @@ impl Blocking {
             let key = (cx.db(), Bytes::copy_from_slice(key));
             let queue = self.queues.entry(key.clone());
             let queue = queue.or_insert_with(|| KeyQueue::open(&cx.store, (key.0, &key.1)));
-            queue.join(ticket, client);
+            queue.join(ticket, client, heeds_loss);
             let queue = Arc::clone(&queue);
             (key, queue)
         };

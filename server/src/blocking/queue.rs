@@ -29,10 +29,18 @@ pub(super) struct KeyQueue {
 
 #[derive(Debug, Default)]
 struct State {
-    waiting: BTreeMap<Ticket, Arc<Client>>,
+    waiting: BTreeMap<Ticket, Waiting>,
     chance: Option<Chance>,
     /// Whether the database was flushed or exchanged since the watch began: it sees nothing now.
     is_moved: bool,
+}
+
+/// A client that waits.
+#[derive(Debug)]
+struct Waiting {
+    client: Arc<Client>,
+    /// Whether it is to try as well when the key is gone.
+    heeds_loss: bool,
 }
 
 /// Who tries now.
@@ -50,8 +58,8 @@ impl State {
     fn give(&mut self, next: Option<Ticket>, shares: SmallVec<[Share; 1]>) -> Given {
         let client = next.and_then(|ticket| Some((ticket, self.waiting.get(&ticket)?)));
         match client {
-            Some((ticket, client)) => {
-                let woken = Arc::clone(client);
+            Some((ticket, waiting)) => {
+                let woken = Arc::clone(&waiting.client);
                 self.chance = Some(Chance {
                     ticket,
                     is_changed: false,
@@ -65,6 +73,11 @@ impl State {
 
     fn first(&self) -> Option<Ticket> {
         self.waiting.first_key_value().map(|(ticket, _)| *ticket)
+    }
+
+    /// Whether somebody wants to know when the key is gone.
+    fn heeds_loss(&self) -> bool {
+        self.waiting.values().any(|waiting| waiting.heeds_loss)
     }
 
     fn after(&self, ticket: Ticket) -> Option<Ticket> {
@@ -126,15 +139,18 @@ impl KeyQueue {
     }
 
     /// Adds a client behind all others.
-    pub(super) fn join(&self, ticket: Ticket, client: &Arc<Client>) {
+    pub(super) fn join(&self, ticket: Ticket, client: &Arc<Client>, heeds_loss: bool) {
         let mut state = self.state.lock();
         // a client may name a key twice
         debug_assert!(state.waiting.keys().all(|other| *other <= ticket));
-        state.waiting.insert(ticket, Arc::clone(client));
+        let client = Arc::clone(client);
+        let waiting = Waiting { client, heeds_loss };
+        state.waiting.insert(ticket, waiting);
     }
 
     /// Removes a client. If it has the chance, the next one gets it: where `passes_on` is false
-    /// only if the key was changed meanwhile. True: nobody waits any more.
+    /// only if the key was changed meanwhile, or somebody wants to know that it is gone. True:
+    /// nobody waits any more.
     pub(super) fn leave(&self, ticket: Ticket, passes_on: bool) -> bool {
         let mut state = self.state.lock();
         state.waiting.remove(&ticket);
@@ -196,8 +212,14 @@ impl KeyWatcher for KeyQueue {
             KeyChange::Moved { existed: _ } => self.note_changed(true),
             // what a client that has the chance changes itself is no news
             KeyChange::Written if !ripple::is_caused_by(self.id()) => self.note_changed(false),
-            // there is nothing to have
-            KeyChange::Written | KeyChange::Removed => {}
+            KeyChange::Written => {}
+            KeyChange::Removed => {
+                let is_news = self.state.lock().heeds_loss();
+                // else there is nothing to have
+                if is_news {
+                    self.note_changed(false);
+                }
+            }
         }
     }
 }
@@ -206,7 +228,7 @@ fn end_chance(state: &mut State, ticket: Ticket, passes_on: bool) -> Option<Give
     let chance = state.chance.take_if(|chance| chance.ticket == ticket)?;
     let next = if chance.is_changed {
         state.first()
-    } else if passes_on {
+    } else if passes_on || state.heeds_loss() {
         state.after(ticket)
     } else {
         None
@@ -233,7 +255,7 @@ mod tests {
     fn queue(count: u64) -> KeyQueue {
         let queue = KeyQueue::default();
         for number in 1..=count {
-            queue.join(Ticket(number), &client(number));
+            queue.join(Ticket(number), &client(number), false);
         }
         queue
     }

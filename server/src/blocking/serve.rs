@@ -21,6 +21,8 @@ pub(crate) struct Wish<'a> {
     pub(crate) value_type: ValueType,
     /// Milliseconds that it waits at most, 0 for ever.
     pub(crate) timeout_ms: u64,
+    /// Whether a key that is gone, or holds another type, ends the wait: the attempt sees to it.
+    pub(crate) heeds_loss: bool,
 }
 
 impl Wish<'_> {
@@ -91,7 +93,7 @@ pub(crate) async fn serve<T>(
         if !cx.may_block() {
             return Ok(None);
         }
-        place = blocking.join(cx, wish.keys);
+        place = blocking.join(cx, wish.keys, wish.heeds_loss);
     }
     if blocking.swap_count() != swap_count {
         // it looked into a database that is another one now
@@ -123,11 +125,13 @@ async fn try_in_chance<T>(
 ) -> Result<Tried<T>, CommandError> {
     place.refresh(cx, key);
     let locks = &cx.store.lock(targets).await;
-    let found = cx.store.get_locked(locks, cx.db(), &wish.keys[key]).await?;
-    match found.map(|found| found.value_type()) {
-        None => return Ok(Tried::Absent),
-        Some(other) if other != wish.value_type => return Ok(Tried::Nothing),
-        Some(_) => {}
+    if !wish.heeds_loss {
+        let found = cx.store.get_locked(locks, cx.db(), &wish.keys[key]).await?;
+        match found.map(|found| found.value_type()) {
+            None => return Ok(Tried::Absent),
+            Some(other) if other != wish.value_type => return Ok(Tried::Nothing),
+            Some(_) => {}
+        }
     }
     let is_first = false;
     let served = attempt(&Attempt {

@@ -1,4 +1,4 @@
-//! Collections: what is behind the commands on hashes, sets, sorted sets and lists.
+//! Collections: what is behind the commands on hashes, sets, sorted sets, lists and streams.
 //!
 //! ```text
 //!   commands/*            one command: its arguments, its locks, its reply
@@ -35,6 +35,7 @@ pub(crate) mod pages;
 pub(crate) mod seeded;
 pub(crate) mod set;
 pub(crate) mod sorted_set;
+pub(crate) mod stream;
 pub(crate) mod tree;
 
 /// Bytes from the device that verified and yet are no value of their type; what it was about.

@@ -62,6 +62,8 @@ pub enum FindKeys {
     Counted,
     /// One key behind this word, which may stand anywhere from where they may begin.
     Keyword(&'static str),
+    /// Behind this word, the first half of all arguments that follow it.
+    HalfBehind(&'static str),
 }
 
 /// The keys of one kind among a command's arguments.
@@ -124,12 +126,33 @@ impl KeySpec {
         }
     }
 
+    /// The first half of the arguments behind `word`, which is argument number `first` or a later
+    /// one.
+    pub const fn half_behind(word: &'static str, first: isize, access: KeyAccess) -> Self {
+        Self {
+            access,
+            first,
+            find: FindKeys::HalfBehind(word),
+            is_variable: false,
+        }
+    }
+
     /// The same keys, whose access depends on options.
     #[must_use]
     pub const fn variable(self) -> Self {
         Self {
             is_variable: true,
             ..self
+        }
+    }
+
+    /// The position behind a word; where there is none, the request's end.
+    fn behind<T: AsRef<[u8]>>(&self, word: &str, arguments: &[T]) -> isize {
+        let is_word = |argument: &T| argument.as_ref().eq_ignore_ascii_case(word.as_bytes());
+        let mut candidates = arguments.iter().skip(self.first.cast_unsigned());
+        match candidates.position(is_word) {
+            Some(at) => self.first + at.cast_signed() + 1,
+            None => arguments.len().cast_signed(),
         }
     }
 
@@ -149,13 +172,13 @@ impl KeySpec {
                 (self.first + 1, self.first.saturating_add(keys), 1)
             }
             FindKeys::Keyword(word) => {
-                let first = self.first.cast_unsigned();
-                let behind = arguments
-                    .iter()
-                    .skip(first)
-                    .position(|argument| argument.as_ref().eq_ignore_ascii_case(word.as_bytes()));
-                let key = behind.map_or(count, |at| self.first + at.cast_signed() + 1);
+                let key = self.behind(word, arguments);
                 (key, key, 1)
+            }
+            FindKeys::HalfBehind(word) => {
+                let first = self.behind(word, arguments);
+                let keys = (count - first) / 2;
+                (first, first + keys - 1, 1)
             }
         };
         KeyPositions {

@@ -31,6 +31,8 @@ pub enum Group {
     Geo,
     /// Sorted sets.
     SortedSet,
+    /// Streams.
+    Stream,
     /// Strings.
     String,
     /// Transactions.
@@ -53,6 +55,7 @@ impl Group {
             Self::Set => "set",
             Self::Geo => "geo",
             Self::SortedSet => "sorted-set",
+            Self::Stream => "stream",
             Self::String => "string",
             Self::Transactions => "transactions",
         }

@@ -87,7 +87,7 @@ fn describe_keys(keys: &KeySpec, reply: &mut ReplyBuf) {
     reply.bulk(b"begin_search");
     reply.map(2);
     reply.bulk(b"type");
-    if let FindKeys::Keyword(word) = keys.find {
+    if let FindKeys::Keyword(word) | FindKeys::HalfBehind(word) = keys.find {
         reply.bulk(b"keyword");
         reply.bulk(b"spec");
         reply.map(2);
@@ -113,6 +113,11 @@ fn describe_keys(keys: &KeySpec, reply: &mut ReplyBuf) {
             reply.bulk(b"range");
             reply.bulk(b"spec");
             push_numbers(&[("lastkey", 0), ("keystep", 1), ("limit", 0)], reply);
+        }
+        FindKeys::HalfBehind(_) => {
+            reply.bulk(b"range");
+            reply.bulk(b"spec");
+            push_numbers(&[("lastkey", -1), ("keystep", 1), ("limit", 2)], reply);
         }
         FindKeys::Counted => {
             reply.bulk(b"keynum");

@@ -57,6 +57,7 @@ pub(crate) mod sets;
 pub mod slowlog;
 pub mod sort;
 pub(crate) mod sorted_set;
+pub(crate) mod streams;
 mod string_options;
 mod string_value;
 pub mod strings;

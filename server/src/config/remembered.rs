@@ -1,7 +1,7 @@
 //! Redis's parameters that mean nothing here but that clients and Redis's own tests set.
 //!
 //! Owns their names, kinds and first values. Must never have an effect beyond CONFIG GET and, for
-//! the [thresholds](super::thresholds), beyond what OBJECT ENCODING says.
+//! the [thresholds](super::thresholds), beyond what these say of themselves.
 
 use super::value::parse_size;
 
@@ -193,7 +193,7 @@ pub const PARAMETERS: &[Parameter] = &[
     integer("shutdown-timeout", "10"),
     switch("stop-writes-on-bgsave-error", "yes"),
     size("stream-node-max-bytes", "4096"),
-    integer("stream-node-max-entries", "100"),
+    count("stream-node-max-entries", "100"),
     renamed(
         count("zset-max-listpack-entries", "128"),
         "zset-max-ziplist-entries",

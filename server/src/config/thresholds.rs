@@ -1,5 +1,6 @@
 //! The bounds within which Redis keeps a value compact. Here they change only what OBJECT ENCODING
-//! says, and how the registers of a HyperLogLog are kept.
+//! says, how the registers of a HyperLogLog are kept, and by how many entries streams are trimmed
+//! approximately.
 //!
 //! Owns a copy of their numbers that every command may read. Must never decide how a value is kept.
 
@@ -24,6 +25,10 @@ pub enum Threshold {
     SetEntries,
     /// Bytes of a set's member.
     SetValue,
+    /// Bytes of a stream's node, which Redis trims as a whole.
+    StreamNodeBytes,
+    /// Entries of a stream's node.
+    StreamNodeEntries,
     /// Members of a sorted set.
     ZsetEntries,
     /// Bytes of a sorted set's member.
@@ -31,7 +36,7 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::HashEntries,
         Self::HashValue,
         Self::HllSparseBytes,
@@ -39,6 +44,8 @@ impl Threshold {
         Self::SetIntsetEntries,
         Self::SetEntries,
         Self::SetValue,
+        Self::StreamNodeBytes,
+        Self::StreamNodeEntries,
         Self::ZsetEntries,
         Self::ZsetValue,
     ];
@@ -53,6 +60,8 @@ impl Threshold {
             Self::SetIntsetEntries => "set-max-intset-entries",
             Self::SetEntries => "set-max-listpack-entries",
             Self::SetValue => "set-max-listpack-value",
+            Self::StreamNodeBytes => "stream-node-max-bytes",
+            Self::StreamNodeEntries => "stream-node-max-entries",
             Self::ZsetEntries => "zset-max-listpack-entries",
             Self::ZsetValue => "zset-max-listpack-value",
         }
@@ -98,7 +107,10 @@ mod tests {
     fn every_threshold_has_its_parameter() {
         let thresholds = Thresholds::default();
         let numbers = Threshold::ALL.map(|threshold| thresholds.get(threshold));
-        assert_eq!(numbers, [128, 64, 3000, -2, 512, 128, 64, 128, 64]);
+        assert_eq!(
+            numbers,
+            [128, 64, 3000, -2, 512, 128, 64, 4096, 100, 128, 64]
+        );
         thresholds.remember("set-max-listpack-value", "7");
         thresholds.remember("hz", "3");
         assert_eq!(thresholds.get(Threshold::SetValue), 7);

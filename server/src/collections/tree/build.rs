@@ -63,7 +63,11 @@ impl Builder {
             if is_highest && self.nodes[at].encoded_len() <= TOP_BYTES_MAX {
                 let top = self.nodes.swap_remove(at);
                 let order = self.order;
-                return Ok(Tree { order, top });
+                return Ok(Tree {
+                    order,
+                    top,
+                    top_bytes_max: TOP_BYTES_MAX,
+                });
             }
             self.end_node(pages, at).await?;
             at += 1;

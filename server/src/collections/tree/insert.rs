@@ -7,7 +7,7 @@ use cellar_storage::StoreError;
 use super::node::{Entry, Inner, Leaf, split_point};
 use super::path::{Edge, Found, Path};
 use super::stored::Stored;
-use super::{LEVEL_MAX, TOP_BYTES_MAX, Tree};
+use super::{LEVEL_MAX, Tree};
 use crate::collections::pages::{PAGE_TARGET_BYTES, Pages};
 
 /// What has become of a child: its own figures, and what was split off behind it.
@@ -101,11 +101,14 @@ impl Tree {
 
     /// Puts a level below the top where that has grown too large.
     async fn raise_top(&mut self, pages: &mut Pages) -> Result<(), StoreError> {
-        if self.top.encoded_len() <= TOP_BYTES_MAX {
+        if self.top.encoded_len() <= self.top_bytes_max {
             return Ok(());
         }
         let level = self.top.level + 1;
-        assert!(level <= LEVEL_MAX, "each level has ten times the children");
+        assert!(
+            level <= LEVEL_MAX,
+            "each level has several times the children"
+        );
         let mut left = std::mem::replace(&mut self.top, Inner::empty_top());
         let (right, separator) = left.split_off(split_point_of(&left));
         self.top.level = level;

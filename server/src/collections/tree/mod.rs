@@ -47,7 +47,7 @@ use path::{Aim, Found};
 /// Bytes of the top node at most. It is written with every change, so it is kept below a page; at
 /// 20 bytes an entry it has 150 children, and 150 x 140 inner entries x 110 items = 2 million items
 /// are three reads deep, the root record included.
-const TOP_BYTES_MAX: usize = 3072;
+pub(crate) const TOP_BYTES_MAX: usize = 3072;
 
 /// A node below this many bytes looks for a neighbour to merge with.
 const MERGE_BELOW_BYTES: usize = super::pages::PAGE_TARGET_BYTES / 4;
@@ -73,22 +73,42 @@ pub(crate) enum Side {
 pub(crate) struct Tree {
     order: Order,
     top: Inner,
+    /// Bytes of the top node at most, where the root has room for less than [`TOP_BYTES_MAX`].
+    top_bytes_max: usize,
 }
 
 impl Tree {
     /// A tree without items, and without pages.
-    #[cfg(test)]
     pub(crate) fn new(order: Order) -> Self {
         Self {
             order,
             top: Inner::empty_top(),
+            top_bytes_max: TOP_BYTES_MAX,
+        }
+    }
+
+    /// This tree with a top node of at most so many bytes from here on: at least a few entries,
+    /// of up to some 300 bytes each.
+    #[must_use]
+    pub(crate) fn with_top_bytes_max(self, top_bytes_max: usize) -> Self {
+        assert!(
+            top_bytes_max >= MERGE_BELOW_BYTES,
+            "a top node has children"
+        );
+        Self {
+            top_bytes_max,
+            ..self
         }
     }
 
     /// The tree whose [`Self::encode`] gave these bytes.
     pub(crate) fn decode(order: Order, encoded: &Bytes) -> Result<Self, StoreError> {
         let top = Inner::decode(encoded)?;
-        Ok(Self { order, top })
+        Ok(Self {
+            order,
+            top,
+            top_bytes_max: TOP_BYTES_MAX,
+        })
     }
 
     /// What the root record keeps of the tree: its top node, at most [`TOP_BYTES_MAX`] bytes.
@@ -122,6 +142,21 @@ impl Tree {
         side: Side,
     ) -> Result<u64, StoreError> {
         Ok(self.find(pages, Aim::Probe(probe, side)).await?.rank)
+    }
+
+    /// The first item that does not come before `probe`, and how many items come before it.
+    pub(crate) async fn first_from(
+        &self,
+        pages: &mut Pages,
+        probe: &[u8],
+    ) -> Result<(u64, Option<Bytes>), StoreError> {
+        let found = self.find(pages, Aim::Probe(probe, Side::Before)).await?;
+        let item = match found.leaf.items.get(found.offset) {
+            Some(item) => Some(item.load(pages).await?),
+            // it is the next leaf's first
+            None => self.get(pages, found.rank).await?,
+        };
+        Ok((found.rank, item))
     }
 
     /// Whether there is an item that equals `probe`.

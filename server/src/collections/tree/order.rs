@@ -18,10 +18,6 @@ pub(crate) enum Order {
     /// None: items stand where they were put.
     Position,
     /// By bytes.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "the order of entries by their ids")
-    )]
     Bytes,
     /// By bytes that begin with a score; minus zero is as large as zero.
     ScoreThenBytes,

@@ -9,7 +9,7 @@ use cellar_storage::StoreError;
 use super::node::{Entry, Inner, Leaf};
 use super::path::{Found, Path, Step};
 use super::stored::Stored;
-use super::{MERGE_BELOW_BYTES, MERGED_BYTES_MAX, TOP_BYTES_MAX, Tree};
+use super::{MERGE_BELOW_BYTES, MERGED_BYTES_MAX, Tree};
 use crate::collections::pages::Pages;
 
 /// Pages that are freed before others get a turn: some 50 us.
@@ -188,7 +188,7 @@ impl Tree {
         while self.top.level > 1 && self.top.entries.len() == 1 {
             let entry = &self.top.entries[0];
             let only = entry.read_inner(pages, self.top.level).await?;
-            if only.encoded_len() > TOP_BYTES_MAX {
+            if only.encoded_len() > self.top_bytes_max {
                 break;
             }
             pages.free(entry.child);

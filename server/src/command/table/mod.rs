@@ -15,13 +15,14 @@ mod scripting;
 mod server;
 mod sets;
 mod sorted_sets;
+mod streams;
 mod strings;
 mod transactions;
 
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 14] = [
+pub const GROUPS: [&[CommandSpec]; 15] = [
     bitmap::ROWS,
     connection::ROWS,
     geo::ROWS,
@@ -34,6 +35,7 @@ pub const GROUPS: [&[CommandSpec]; 14] = [
     server::ROWS,
     sets::ROWS,
     sorted_sets::ROWS,
+    streams::ROWS,
     strings::ROWS,
     transactions::ROWS,
 ];
@@ -112,7 +114,8 @@ mod tests {
                 let positions: Vec<usize> = keys.positions(&request).collect();
                 let is_beyond = keys.first.unsigned_abs() >= count_min;
                 let is_script = spec.acl.has(Acl::Scripting);
-                let is_keyword = matches!(keys.find, FindKeys::Keyword(_));
+                let is_keyword =
+                    matches!(keys.find, FindKeys::Keyword(_) | FindKeys::HalfBehind(_));
                 let is_optional = is_beyond || is_keyword || is_script;
                 assert_eq!(positions.is_empty(), is_optional, "{}", entry.full_name);
                 assert!(positions.iter().all(|position| *position < count_min));

@@ -57,6 +57,7 @@ async fn wait_to_pop(
         destination: None,
         value_type: ValueType::List,
         timeout_ms,
+        heeds_loss: false,
     };
     let attempt = async |attempt: &crate::blocking::Attempt<'_>| {
         let is_reserved = |key: &Bytes| attempt.is_for_others(key);
@@ -108,6 +109,7 @@ async fn wait_to_move(
         destination: Some(step.destination),
         value_type: ValueType::List,
         timeout_ms,
+        heeds_loss: false,
     };
     let attempt = async |attempt: &crate::blocking::Attempt<'_>| {
         let is_reserved = |key: &Bytes| attempt.is_for_others(key);

@@ -76,6 +76,7 @@ async fn wait_to_pop(
         destination: None,
         value_type: ValueType::SortedSet,
         timeout_ms,
+        heeds_loss: false,
     };
     let attempt = async |attempt: &Attempt<'_>| try_pop(cx, pops, attempt).await;
     serve(cx, &wish, attempt).await
