@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::run::{Run, RunWalk};
+use super::run::Run;
 use super::{Consumer, EntryId, Group, Pending, Stream};
 use crate::collections::Malformed;
 use crate::collections::pages::Pages;
@@ -50,7 +50,7 @@ impl Stream {
 
     async fn all_members(&mut self, keys: &Range<Vec<u8>>) -> Result<Vec<Bytes>, CommandError> {
         let ranks = ranks_of(&self.members, &mut self.pages, keys).await?;
-        let mut walk: RunWalk = self
+        let mut walk = self
             .members
             .walk(&mut self.pages, ranks, Direction::Forward)
             .await?;
@@ -81,6 +81,7 @@ impl Stream {
         let next = self.head.next_group.checked_add(1);
         self.head.next_group = next.ok_or_else(no_number_left)?;
         self.put_group(&group).await?;
+        self.relieve().await?;
         Ok(Some(group))
     }
 
@@ -163,6 +164,7 @@ impl Stream {
         self.put_consumer(group, &consumer).await?;
         let key = Consumer::name_key(group.number, consumer.number);
         self.members.put(&mut self.pages, &key, name).await?;
+        self.relieve().await?;
         Ok(consumer)
     }
 

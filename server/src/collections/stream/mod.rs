@@ -24,6 +24,11 @@ mod head;
 mod id;
 mod lag;
 mod member;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "what a dumped stream is built with")
+)]
+mod parts;
 mod pending;
 mod run;
 mod stored;
@@ -33,7 +38,15 @@ pub(crate) use entry::Entry;
 pub(crate) use head::NodeLimits;
 pub(crate) use id::EntryId;
 pub(crate) use member::{Consumer, Group, Pending};
+#[cfg_attr(
+    not(test),
+    expect(unused_imports, reason = "what a dumped stream is built with")
+)]
+pub(crate) use parts::{StreamBuilder, Summary};
 pub(crate) use trim::{Trim, TrimTo};
+
+#[cfg(test)]
+mod tests;
 
 use self::head::Head;
 use self::run::Run;

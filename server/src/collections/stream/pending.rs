@@ -103,7 +103,7 @@ impl Stream {
         }
         let key = Pending::owned_key(number, consumer.number, id);
         self.pending.put(&mut self.pages, &key, &[]).await?;
-        Ok(())
+        Ok(self.relieve().await?)
     }
 
     /// Removes what is pending. False: nothing is.

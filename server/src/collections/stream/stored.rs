@@ -29,6 +29,9 @@ use crate::command::CommandError;
 /// root beside two other trees. Some forty consumers take no page of their own.
 const MEMBERS_BYTES_MAX: usize = 1536;
 
+/// Items in memory at most while a command adds to them: none is shorter than ten bytes.
+const ITEMS_MAX: u64 = (COMPACT_BYTES_MAX / 10) as u64;
+
 /// Bytes of a root's detail at most: what the store takes.
 const DETAIL_BYTES_MAX: usize = 8192;
 const _: () = assert!(
@@ -166,6 +169,21 @@ impl Stream {
             Run::Tree(_) => Form::AllTrees,
         };
         Ok(self.encode(form))
+    }
+
+    /// Takes on pages where there are far more groups, consumers or pending entries than a record
+    /// takes: what is in memory is moved with every one that is added.
+    pub(super) async fn relieve(&mut self) -> Result<(), StoreError> {
+        let is_large = |run: &Run| matches!(run, Run::Memory(_)) && run.count() > ITEMS_MAX;
+        if is_large(&self.pending) || is_large(&self.members) {
+            self.spread().await?;
+        }
+        if is_large(&self.members) {
+            self.members
+                .spread(&mut self.pages, MEMBERS_BYTES_MAX)
+                .await?;
+        }
+        Ok(())
     }
 
     /// Moves entries and what is pending into pages.
