@@ -6,7 +6,6 @@ use cellar_storage::Db;
 
 use crate::command::{CommandEntry, Cx, Flag, visible_arguments};
 use crate::latency::Sample;
-use crate::monitor;
 use crate::resp::Args;
 use crate::slowlog::{SlowEntry, cut_arguments};
 use crate::stats::Metric;
@@ -42,14 +41,9 @@ impl Ran<'_> {
     /// Shows it to the clients that run MONITOR, if any.
     pub(crate) fn tell_monitors(&self, cx: &Cx) {
         let flags = self.entry.spec.flags;
-        let shared = &cx.shared;
-        if !shared.monitors.is_any() || flags.has(Flag::SkipMonitor) || flags.has(Flag::Admin) {
-            return;
+        if cx.shared.monitors.is_any() && !flags.has(Flag::SkipMonitor) && !flags.has(Flag::Admin) {
+            cx.show(&visible_arguments(self.entry, self.args), self.db);
         }
-        let unix_us = shared.clock.unix_ms() * 1000;
-        let args = visible_arguments(self.entry, self.args);
-        let line = monitor::line(unix_us, self.db, cx.session.client().address(), &args);
-        shared.monitors.send(&line, &mut cx.delivery());
     }
 
     /// Notes it where its time calls for that.

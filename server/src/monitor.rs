@@ -54,14 +54,18 @@ impl Monitors {
     }
 }
 
-/// The line that tells of a command, encoded for the wire.
-pub fn line(unix_us: u64, db: Db, address: &Address, args: &Args) -> Bytes {
-    let (seconds, us) = (unix_us / 1_000_000, unix_us % 1_000_000);
-    let source = if address.is_unix {
+/// How a line calls a client.
+pub fn source(address: &Address) -> String {
+    if address.is_unix {
         format!("unix:{}", unix_path(address))
     } else {
         address.peer.clone()
-    };
+    }
+}
+
+/// The line that tells of a command, encoded for the wire.
+pub fn line(unix_us: u64, db: Db, source: &str, args: &Args) -> Bytes {
+    let (seconds, us) = (unix_us / 1_000_000, unix_us % 1_000_000);
     let mut line = format!("+{seconds}.{us:06} [{} {source}]", db.0);
     for argument in args.iter() {
         line.push(' ');
@@ -111,6 +115,6 @@ mod tests {
         };
         let args: Args = ["set", "a\"b", "\r\n\u{1}"].into_iter().collect();
         let expected = "+7.000042 [3 127.0.0.1:5] \"set\" \"a\\\"b\" \"\\r\\n\\x01\"\r\n";
-        assert_eq!(line(7_000_042, Db(3), &address, &args), expected);
+        assert_eq!(line(7_000_042, Db(3), &source(&address), &args), expected);
     }
 }

@@ -71,10 +71,12 @@ impl Pause {
         }
     }
 
-    /// Drops a pause that is over.
-    pub fn expire(&self, now_us: u64) {
-        if self.may_hold(true) && *self.until_us.lock() <= now_us {
+    /// Drops a pause that is over; true where there was one.
+    pub fn expire(&self, now_us: u64) -> bool {
+        let is_over = self.may_hold(true) && *self.until_us.lock() <= now_us;
+        if is_over {
             self.end();
         }
+        is_over
     }
 }

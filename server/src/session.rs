@@ -45,6 +45,8 @@ pub struct Session {
     tracker: RefCell<Option<Arc<Tracker>>>,
     /// Whether CLIENT CACHING chose the command behind it.
     is_caching: Cell<bool>,
+    /// Whether the keys of the present script are tracked once it reads.
+    tracks_script: Cell<bool>,
     /// Whether the present command put something into the client's own inbox.
     has_pushed: Cell<bool>,
     /// Microseconds that the present command was blocked.
@@ -69,6 +71,7 @@ impl Session {
             subscriptions: RefCell::default(),
             tracker: RefCell::default(),
             is_caching: Cell::new(false),
+            tracks_script: Cell::new(false),
             has_pushed: Cell::new(false),
             blocked_us: Cell::new(0),
             transaction: RefCell::default(),
@@ -86,6 +89,11 @@ impl Session {
             is_inner: true,
             ..inner
         }
+    }
+
+    /// Whether it is that of a script's commands.
+    pub(crate) fn is_inner(&self) -> bool {
+        self.is_inner
     }
 
     /// The client's id, unique for the life of the server.
@@ -186,6 +194,7 @@ impl Session {
     pub fn set_tracker(&self, tracker: Option<Arc<Tracker>>) {
         self.tracker.replace(tracker);
         self.is_caching.set(false);
+        self.tracks_script.set(false);
     }
 
     /// Whether CLIENT CACHING chose the next command.
@@ -196,6 +205,16 @@ impl Session {
     /// Chooses the next command, or none; returns whether it was chosen.
     pub fn set_caching(&self, is_caching: bool) -> bool {
         self.is_caching.replace(is_caching)
+    }
+
+    /// Whether the keys of the present script are tracked once it reads.
+    pub(crate) fn tracks_script(&self) -> bool {
+        self.tracks_script.get()
+    }
+
+    /// Chooses that for the script that is about to run.
+    pub(crate) fn set_tracks_script(&self, is_tracked: bool) {
+        self.tracks_script.set(is_tracked);
     }
 
     /// Whether only the commands for subscribers may run: in RESP2 a message looks like a reply.

@@ -65,6 +65,8 @@ pub struct Shared {
     progress: Arc<Progress>,
     log_level: OnceLock<LevelHandle>,
     memory_peak_bytes: AtomicU64,
+    /// Records that were written before the last SAVE or BGSAVE.
+    saved_records: AtomicU64,
     /// One for each worker, and the last for the control thread.
     stats: Vec<Arc<WorkerStats>>,
     /// The sums at the last CONFIG RESETSTAT.
@@ -96,6 +98,7 @@ impl Shared {
             progress: Arc::default(),
             log_level: OnceLock::new(),
             memory_peak_bytes: AtomicU64::new(0),
+            saved_records: AtomicU64::new(0),
             stats: stats.collect(),
             baseline: Mutex::default(),
         }
@@ -155,6 +158,7 @@ impl Shared {
     pub fn reset_stats(&self) {
         *self.baseline.lock() = Totals::sum(&self.stats);
         self.errors.clear();
+        self.saved_records.store(0, Relaxed);
         if let Some(store) = self.store() {
             store.reset_stats();
         }
@@ -188,6 +192,24 @@ impl Shared {
     /// Whether a write or flush failed, so that nothing is promised any more.
     pub fn is_latched(&self) -> bool {
         self.store().is_some_and(|store| store.is_latched())
+    }
+
+    /// Lets keys expire, or not: while clients are paused nothing changes the data.
+    pub fn pause_expiry(&self, is_paused: bool) {
+        if let Some(store) = self.store() {
+            store.pause_expiry(is_paused);
+        }
+    }
+
+    /// Records written since the last SAVE or BGSAVE.
+    pub fn unsaved_records(&self) -> u64 {
+        let saved = self.saved_records.load(Relaxed);
+        self.store_stats().records_written.saturating_sub(saved)
+    }
+
+    /// SAVE or BGSAVE has made so many records durable.
+    pub fn note_saved(&self, records: u64) {
+        self.saved_records.store(records, Relaxed);
     }
 
     /// Notes how much memory is used; returns the most that ever was.

@@ -10,7 +10,8 @@ use cellar_storage::Db;
 
 use crate::client::Delivery;
 use crate::events::{self, EventClass, HeldEvent};
-use crate::resp::{Protocol, ReplyBuf};
+use crate::monitor;
+use crate::resp::{Args, Protocol, ReplyBuf};
 use crate::session::Session;
 use crate::shared::Shared;
 use crate::stats::Metric;
@@ -147,6 +148,28 @@ impl Cx {
             channels.publish_shard(&posted.channel, &posted.payload, &mut delivery);
         } else {
             channels.publish(&posted.channel, &posted.payload, &mut delivery);
+        }
+    }
+
+    /// Shows a command to the clients that run MONITOR; in a transaction, once that is committed.
+    pub(crate) fn show(&self, args: &Args, db: Db) {
+        if !self.shared.monitors.is_any() {
+            return;
+        }
+        let unix_us = self.shared.clock.unix_ms() * 1000;
+        let source = if self.session.is_inner() {
+            "lua".into()
+        } else {
+            monitor::source(self.session.client().address())
+        };
+        self.show_line(monitor::line(unix_us, db, &source, args));
+    }
+
+    /// Shows an encoded line, as [`Self::show`] does.
+    pub(crate) fn show_line(&self, line: Bytes) {
+        match &self.effects {
+            Some(effects) => effects.show(line),
+            None => self.shared.monitors.send(&line, &mut self.delivery()),
         }
     }
 

@@ -56,6 +56,9 @@ pub fn admit(cx: &Cx, entry: &'static CommandEntry, args: &Args) -> Result<(), C
     if cx.store.attached().is_none() && !entry.spec.flags.has(Flag::Loading) {
         return Err(CommandError::Loading);
     }
+    if !entry.spec.flags.has(Flag::AllowBusy) {
+        cx.shared.scripts.running.refuse()?;
+    }
     let flags = if is_exec(entry) {
         transaction.flags()
     } else {

@@ -60,7 +60,7 @@ pub enum FindKeys {
     },
     /// A count of keys stands where they begin, the keys follow it.
     Counted,
-    /// One key behind this word, which may stand anywhere from where they may begin.
+    /// One key behind the last of this word, which may stand anywhere from where they may begin.
     Keyword(&'static str),
     /// Behind this word, the first half of all arguments that follow it.
     HalfBehind(&'static str),
@@ -146,14 +146,17 @@ impl KeySpec {
         }
     }
 
-    /// The position behind a word; where there is none, the request's end.
-    fn behind<T: AsRef<[u8]>>(&self, word: &str, arguments: &[T]) -> isize {
-        let is_word = |argument: &T| argument.as_ref().eq_ignore_ascii_case(word.as_bytes());
-        let mut candidates = arguments.iter().skip(self.first.cast_unsigned());
-        match candidates.position(is_word) {
-            Some(at) => self.first + at.cast_signed() + 1,
-            None => arguments.len().cast_signed(),
-        }
+    /// The position behind each `word`, argument number `first` or a later one.
+    fn behind<T: AsRef<[u8]>>(
+        &self,
+        word: &str,
+        arguments: &[T],
+    ) -> impl DoubleEndedIterator<Item = isize> {
+        let places = arguments.iter().enumerate();
+        places
+            .skip(self.first.cast_unsigned())
+            .filter(move |(_, argument)| argument.as_ref().eq_ignore_ascii_case(word.as_bytes()))
+            .map(|(at, _)| at.cast_signed() + 1)
     }
 
     /// The positions of the keys in a request of `arguments`; positions beyond its end are left
@@ -172,11 +175,11 @@ impl KeySpec {
                 (self.first + 1, self.first.saturating_add(keys), 1)
             }
             FindKeys::Keyword(word) => {
-                let key = self.behind(word, arguments);
+                let key = self.behind(word, arguments).next_back().unwrap_or(count);
                 (key, key, 1)
             }
             FindKeys::HalfBehind(word) => {
-                let first = self.behind(word, arguments);
+                let first = self.behind(word, arguments).next().unwrap_or(count);
                 let keys = (count - first) / 2;
                 (first, first + keys - 1, 1)
             }

@@ -132,6 +132,7 @@ pub fn pause(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandEr
     cx.shared
         .pause
         .begin(mode, now_us.saturating_add(ms.saturating_mul(1000)), now_us);
+    cx.shared.pause_expiry(true);
     reply.ok();
     Ok(())
 }
@@ -139,6 +140,7 @@ pub fn pause(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandEr
 /// `CLIENT UNPAUSE`
 pub fn unpause(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {
     cx.shared.pause.end();
+    cx.shared.pause_expiry(false);
     reply.ok();
     Ok(())
 }

@@ -5,8 +5,8 @@
 use bytes::Bytes;
 
 use crate::command::{
-    Acl, CommandEntry, CommandError, Cx, FindKeys, Flag, KeySpec, arguments_of, commands, find,
-    resolve,
+    Acl, CommandEntry, CommandError, Cx, FindKeys, Flag, Group, KeyAccess, KeySpec, arguments_of,
+    commands, find, resolve,
 };
 use crate::keyspace::is_match;
 use crate::resp::{Args, ReplyBuf};
@@ -124,6 +124,21 @@ fn describe_keys(keys: &KeySpec, reply: &mut ReplyBuf) {
             reply.bulk(b"spec");
             push_numbers(&[("keynumidx", 0), ("firstkey", 1), ("keystep", 1)], reply);
         }
+    }
+}
+
+/// What a request does with its keys where that depends on its options: those of SET and BITFIELD.
+fn access_in(request: &Args, keys: &KeySpec) -> KeyAccess {
+    let has = |word: &str| {
+        let options = request.iter().skip(2);
+        options
+            .clone()
+            .any(|option| option.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    match &request[0].to_ascii_lowercase()[..] {
+        b"set" if !has("get") => KeyAccess::OVERWRITE,
+        b"bitfield" if !has("set") && !has("incrby") => KeyAccess::READ,
+        _ => keys.access,
     }
 }
 
@@ -249,7 +264,7 @@ pub fn getkeysandflags(_: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), 
     for (spec, position) in keys {
         reply.array(2);
         reply.bulk(&request[position]);
-        push_access(spec, reply);
+        reply.simple_set(access_in(&request, spec).names);
     }
     Ok(())
 }

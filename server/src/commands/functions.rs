@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::scripting::{busy_since_us, end_running, split_at};
+use super::scripting::{end_running, split_at};
 use crate::command::{CommandError, Cx, Pending};
 use crate::keyspace::is_match;
 use crate::number::parse_i64;
@@ -112,10 +112,11 @@ pub fn flush(cx: Cx, args: Args) -> Pending {
             [] => {}
             [mode] if mode.eq_ignore_ascii_case(b"async") => {}
             [mode] if mode.eq_ignore_ascii_case(b"sync") => {}
-            _ => {
+            [_] => {
                 let text = "ERR FUNCTION FLUSH only supports SYNC|ASYNC option";
                 return Err(CommandError::other(text));
             }
+            _ => return Err(wrong_count("flush")),
         }
         apply(&cx, |catalog| {
             *catalog = Catalog::default();
@@ -136,6 +137,12 @@ async fn apply(
     Ok(reply)
 }
 
+fn wrong_count(name: &str) -> CommandError {
+    CommandError::other(format!(
+        "ERR unknown subcommand or wrong number of arguments for '{name}'. Try FUNCTION HELP."
+    ))
+}
+
 /// `FUNCTION DUMP`
 pub fn dump(cx: Cx, _: Args) -> Pending {
     Box::pin(async move {
@@ -149,6 +156,9 @@ pub fn dump(cx: Cx, _: Args) -> Pending {
 /// `FUNCTION RESTORE serialized-value [FLUSH | APPEND | REPLACE]`
 pub fn restore(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
+        if args.len() > 4 {
+            return Err(wrong_count("restore"));
+        }
         let policy = args.get(3).map(|policy| policy.to_ascii_lowercase());
         let (is_flush, may_replace) = match policy.as_deref() {
             None | Some(b"append") => (false, false),
@@ -172,9 +182,14 @@ pub fn restore(cx: Cx, args: Args) -> Pending {
             if is_flush {
                 *catalog = Catalog::default();
             }
-            libraries
-                .into_iter()
-                .try_for_each(|library| catalog.add(library, may_replace))
+            libraries.into_iter().try_for_each(|library| {
+                let name = &library.name;
+                if !may_replace && catalog.has(name) {
+                    let text = format!("ERR Library {name} already exists");
+                    return Err(CommandError::other(text));
+                }
+                catalog.add(library, may_replace)
+            })
         })
         .await
     })
@@ -238,7 +253,7 @@ pub fn stats(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError
     let scripts = &cx.shared.scripts;
     reply.map(2);
     reply.bulk(b"running_script");
-    match scripts.running.oldest_since(busy_since_us(cx)) {
+    match scripts.running.oldest_busy() {
         None => reply.null(),
         Some(running) => {
             let now_us = cx.shared.clock.monotonic_us();
@@ -249,7 +264,7 @@ pub fn stats(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError
             reply.bulk(b"command");
             reply.bulk_array(&running.command);
             reply.bulk(b"duration_ms");
-            let us = now_us.saturating_sub(running.started_us);
+            let us = now_us.saturating_sub(running.started_us());
             reply.integer((us / 1000).cast_signed());
         }
     }

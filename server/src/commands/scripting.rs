@@ -127,11 +127,12 @@ pub fn kill(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError>
     Ok(())
 }
 
-/// Ends what has run for so long that Redis would answer others that it is busy.
+/// Ends what has run for so long that others are answered BUSY.
 pub(super) fn end_running(cx: &Cx, is_function: bool) -> Result<(), CommandError> {
-    let before_us = busy_since_us(cx);
-    match cx.shared.scripts.running.kill(is_function, before_us) {
+    let running = &cx.shared.scripts.running;
+    match running.kill(is_function) {
         Kill::Done => Ok(()),
+        Kill::Other => running.refuse(),
         Kill::Idle => Err(CommandError::other(
             "NOTBUSY No scripts in execution right now.",
         )),
@@ -142,17 +143,6 @@ pub(super) fn end_running(cx: &Cx, is_function: bool) -> Result<(), CommandError
         )),
     }
 }
-
-/// What began before this moment of the monotonic clock has run for long.
-pub(super) fn busy_since_us(cx: &Cx) -> u64 {
-    let threshold = cx.shared.config.remembered("busy-reply-threshold");
-    let busy_ms = threshold.and_then(|text| text.parse().ok());
-    let limit = busy_ms.unwrap_or(BUSY_MS).saturating_mul(1000);
-    cx.shared.clock.monotonic_us().saturating_sub(limit)
-}
-
-/// Redis's own `busy-reply-threshold`.
-const BUSY_MS: u64 = 5000;
 
 /// `SCRIPT DEBUG YES | SYNC | NO`
 pub fn debug(_: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandError> {

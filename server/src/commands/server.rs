@@ -90,7 +90,9 @@ pub fn lastsave(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandEr
 /// `SAVE`
 pub fn save(cx: Cx, _: Args) -> Pending {
     Box::pin(async move {
+        let records = cx.shared.store_stats().records_written;
         cx.store.wait_durable(cx.store.published_lsn()).await?;
+        cx.shared.note_saved(records);
         Ok(ok(&cx))
     })
 }
@@ -102,6 +104,8 @@ pub fn bgsave(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandE
         [option] if option.eq_ignore_ascii_case(b"schedule") => {}
         _ => return Err(CommandError::Syntax),
     }
+    cx.shared
+        .note_saved(cx.shared.store_stats().records_written);
     start_round(cx);
     reply.simple("Background saving started");
     Ok(())
@@ -127,6 +131,9 @@ fn start_round(cx: &Cx) {
 pub fn shutdown(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         let mode = parse_shutdown(&args)?;
+        if mode != ShutdownMode::Nosave {
+            cx.shared.scripts.running.refuse()?;
+        }
         if mode == ShutdownMode::Save && !is_everything_durable(&cx).await {
             return Err(CommandError::other(
                 "ERR Errors trying to SHUTDOWN. Check logs.",

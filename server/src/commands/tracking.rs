@@ -6,8 +6,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use cellar_storage::Db;
 
-use crate::command::{CommandEntry, CommandError, Cx, Flag};
+use crate::command::{CommandEntry, CommandError, Cx, Flag, Group};
 use crate::resp::{Args, ReplyBuf};
 use crate::tracking::{Mode, TrackingWords};
 
@@ -141,16 +142,26 @@ pub(crate) fn remember(cx: &Cx, entry: &CommandEntry, args: &Args) {
         Mode::OptOut => !is_caching,
         Mode::Broadcast => false,
     };
-    let is_read = entry.spec.flags.has(Flag::Readonly);
-    let Some(store) = cx.store.attached().filter(|_| is_wanted && is_read) else {
+    if entry.spec.group == Group::Scripting {
+        // it is not known yet whether it reads
+        return cx.session.set_tracks_script(is_wanted);
+    }
+    if is_wanted && entry.spec.flags.has(Flag::Readonly) {
+        let positions = entry.spec.keys.iter().flat_map(|keys| keys.positions(args));
+        remember_keys(cx, cx.db(), positions.map(|position| &args[position][..]));
+    }
+}
+
+/// Remembers keys for the client.
+pub(crate) fn remember_keys<'a>(cx: &Cx, db: Db, keys: impl Iterator<Item = &'a [u8]>) {
+    let Some(store) = cx.store.attached() else {
         return;
     };
     let tracking = &cx.shared.tracking;
     let count_max = cx.shared.config.fast.tracked_keys_max();
     let mut delivery = cx.delivery();
-    let positions = entry.spec.keys.iter().flat_map(|keys| keys.positions(args));
-    for position in positions {
-        let key = (store, cx.db(), &args[position][..]);
+    for key in keys {
+        let key = (store, db, key);
         tracking.remember(key, cx.session.id(), count_max, &mut delivery);
     }
 }

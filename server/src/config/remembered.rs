@@ -1,7 +1,7 @@
 //! Redis's parameters that mean nothing here but that clients and Redis's own tests set.
 //!
-//! Owns their names, kinds and first values. Must never have an effect beyond CONFIG GET and, for
-//! the [thresholds](super::thresholds), beyond what these say of themselves.
+//! Owns their names, kinds and first values. Must never have an effect beyond CONFIG GET and what
+//! the [thresholds](super::thresholds) say.
 
 use super::value::parse_size;
 
@@ -132,7 +132,7 @@ pub const PARAMETERS: &[Parameter] = &[
     switch("appendonly", "yes"),
     integer("auto-aof-rewrite-percentage", "100"),
     size("auto-aof-rewrite-min-size", "67108864"),
-    renamed(integer("busy-reply-threshold", "5000"), "lua-time-limit"),
+    renamed(count("busy-reply-threshold", "5000"), "lua-time-limit"),
     switch("crash-log-enabled", "yes"),
     switch("crash-memcheck-enabled", "yes"),
     text("dbfilename", "dump.rdb"),

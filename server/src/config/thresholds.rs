@@ -1,6 +1,6 @@
-//! The bounds within which Redis keeps a value compact. Here they change only what OBJECT ENCODING
-//! says, how the registers of a HyperLogLog are kept, and by how many entries streams are trimmed
-//! approximately.
+//! The bounds within which Redis keeps a value compact, and how long a script runs before others
+//! are told. The former change only what OBJECT ENCODING says, how the registers of a HyperLogLog
+//! are kept, and by how many entries streams are trimmed approximately.
 //!
 //! Owns a copy of their numbers that every command may read. Must never decide how a value is kept.
 
@@ -11,6 +11,8 @@ use super::remembered;
 /// One of the bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threshold {
+    /// Milliseconds that a script runs before others are answered that it does.
+    BusyMs,
     /// Fields of a hash.
     HashEntries,
     /// Bytes of a hash's field or value.
@@ -36,7 +38,8 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
+        Self::BusyMs,
         Self::HashEntries,
         Self::HashValue,
         Self::HllSparseBytes,
@@ -53,6 +56,7 @@ impl Threshold {
     /// The parameter that sets it.
     const fn parameter(self) -> &'static str {
         match self {
+            Self::BusyMs => "busy-reply-threshold",
             Self::HashEntries => "hash-max-listpack-entries",
             Self::HashValue => "hash-max-listpack-value",
             Self::HllSparseBytes => "hll-sparse-max-bytes",
@@ -109,7 +113,7 @@ mod tests {
         let numbers = Threshold::ALL.map(|threshold| thresholds.get(threshold));
         assert_eq!(
             numbers,
-            [128, 64, 3000, -2, 512, 128, 64, 4096, 100, 128, 64]
+            [5000, 128, 64, 3000, -2, 512, 128, 64, 4096, 100, 128, 64]
         );
         thresholds.remember("set-max-listpack-value", "7");
         thresholds.remember("hz", "3");

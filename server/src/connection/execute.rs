@@ -15,6 +15,7 @@ use crate::command::{
 };
 use crate::commands::{tracking, transactions};
 use crate::resp::{Args, ReplyBuf, ReplyMark};
+use crate::scripting::flags_of;
 use crate::session::ReplyMode;
 use crate::tracking::actor;
 
@@ -69,7 +70,7 @@ impl Connection {
     /// anything.
     pub(super) fn execute(&mut self) -> Option<Step> {
         let entry = self.choose()?;
-        if self.cx.shared.pause.may_hold(self.is_write(entry)) {
+        if self.is_held(entry) {
             return Some(Step::Unpause(entry));
         }
         self.run_now(entry)
@@ -204,7 +205,8 @@ impl Connection {
     /// reads.
     fn actor(&self, entry: &CommandEntry) -> Option<u64> {
         let is_asked = self.cx.shared.tracking.is_any();
-        let may_write = entry.spec.flags.has(Flag::Write) || is_exec(entry);
+        let flags = entry.spec.flags;
+        let may_write = flags.has(Flag::Write) || flags.has(Flag::MayReplicate) || is_exec(entry);
         (is_asked && may_write).then(|| self.client.id())
     }
 
@@ -229,7 +231,8 @@ impl Connection {
     /// Keeps the request in `args` for EXEC.
     fn queue(&mut self, entry: &'static CommandEntry) {
         let mut transaction = self.cx.session.transaction().borrow_mut();
-        transaction.push(entry, &self.args, &self.client);
+        let flags = flags_of(&self.cx.shared.scripts, entry, &self.args);
+        transaction.push(entry, &self.args, flags, &self.client);
         drop(transaction);
         self.answer(|reply| reply.simple("QUEUED"));
     }
@@ -243,12 +246,18 @@ impl Connection {
         }
     }
 
-    /// Whether a command writes, or EXEC will.
+    /// Whether the request in `args` has to wait for the end of CLIENT PAUSE.
+    fn is_held(&self, entry: &CommandEntry) -> bool {
+        let pause = &self.cx.shared.pause;
+        pause.may_hold(true) && pause.may_hold(self.is_write(entry))
+    }
+
+    /// Whether the request in `args` writes, or EXEC will.
     fn is_write(&self, entry: &CommandEntry) -> bool {
         let flags = if is_exec(entry) {
             self.cx.session.transaction().borrow().flags()
         } else {
-            entry.spec.flags
+            flags_of(&self.cx.shared.scripts, entry, &self.args)
         };
         flags.has(Flag::Write) || flags.has(Flag::MayReplicate)
     }

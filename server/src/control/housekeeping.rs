@@ -27,7 +27,9 @@ pub(super) async fn run(shared: Arc<Shared>) {
             input_bytes: shared.metric_ever(Metric::NetInputBytes),
             output_bytes: shared.metric_ever(Metric::NetOutputBytes),
         });
-        shared.pause.expire(now_us);
+        if shared.pause.expire(now_us) {
+            shared.pause_expiry(false);
+        }
         sample_count += 1;
         if sample_count == SAMPLES_PER_LOOK {
             sample_count = 0;

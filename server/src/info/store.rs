@@ -26,7 +26,8 @@ pub(super) fn persistence(cx: &Cx, lines: &mut Lines) {
         None => lines.field("loading", 0),
     }
     lines.field("async_loading", 0);
-    lines.field("rdb_changes_since_last_save", at_risk);
+    let unsaved = cx.shared.unsaved_records();
+    lines.field("rdb_changes_since_last_save", unsaved);
     lines.field("rdb_bgsave_in_progress", 0);
     lines.field("rdb_last_save_time", last_save_ms / 1000);
     lines.field("rdb_last_bgsave_status", outcome);

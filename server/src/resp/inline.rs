@@ -6,6 +6,13 @@ use bytes::Bytes;
 
 use super::{Args, ProtocolError};
 
+/// The words of a line with this quoting; nothing where a quote is not closed.
+pub fn split_words(line: &[u8]) -> Option<Args> {
+    let mut words = Args::new();
+    let line = Bytes::copy_from_slice(line);
+    split_line(&line, &mut words).ok().map(|()| words)
+}
+
 /// Splits a line (without its end) into arguments.
 ///
 /// Words are separated by white space. A double-quoted word knows `\n`, `\r`, `\t`, `\b`, `\a`,

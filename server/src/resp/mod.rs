@@ -15,6 +15,7 @@ pub use args::Args;
 pub use double::format_double;
 pub(crate) use double::format_double_17;
 pub use error::ProtocolError;
+pub use inline::split_words;
 pub use parser::{LINE_BYTES_MAX, Parsed, RequestLimits, RequestParser};
 pub use reply::{Body, ReplyBuf, ReplyMark, Splice};
 

@@ -6,12 +6,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use cellar_storage::StoreError;
+use cellar_storage::{Db, StoreError};
 
-use super::interpreter::MEMORY_BYTES_MAX;
+use super::interpreter::{MEMORY_BYTES_MAX, Script};
 use super::running::Running;
 use crate::account::Ran;
 use crate::command::{CommandEntry, CommandError, Cx, Flag, admit_write, resolve, run_to_end};
+use crate::commands::tracking;
 use crate::resp::{Args, Protocol, ReplyBuf};
 use crate::session::Session;
 use crate::transaction::{Effects, Posted};
@@ -28,6 +29,8 @@ pub(super) struct Caller {
     is_readonly: bool,
     may_run_oom: bool,
     has_flushed: bool,
+    /// The script whose keys are to be tracked once it reads, and their database.
+    tracked: Option<(Rc<Script>, Db)>,
 }
 
 impl Caller {
@@ -36,8 +39,11 @@ impl Caller {
         cx: &Cx,
         effects: &Rc<Effects>,
         running: &Arc<Running>,
+        script: &Rc<Script>,
         (is_readonly, may_run_oom): (bool, bool),
     ) -> Self {
+        let is_tracked = cx.session.tracks_script();
+        let tracked = is_tracked.then(|| (Rc::clone(script), cx.db()));
         let session = Rc::new(cx.session.inner());
         let store = cx.store.clone();
         let mut cx = cx.within(store, effects);
@@ -50,6 +56,7 @@ impl Caller {
             is_readonly,
             may_run_oom,
             has_flushed: false,
+            tracked,
         }
     }
 
@@ -101,10 +108,10 @@ impl Caller {
         if self.cx.store.attached().is_none() && !flags.has(Flag::Loading) {
             return Err(CommandError::Loading);
         }
+        if self.is_readonly && (flags.has(Flag::Write) || flags.has(Flag::MayReplicate)) {
+            return refuse("ERR Write commands are not allowed from read-only scripts.");
+        }
         if flags.has(Flag::Write) {
-            if self.is_readonly {
-                return refuse("ERR Write commands are not allowed from read-only scripts.");
-            }
             let flags = if self.may_run_oom {
                 flags.without(Flag::DenyOom)
             } else {
@@ -126,6 +133,12 @@ impl Caller {
             "flushall" | "flushdb" | "swapdb" => self.has_flushed = true,
             _ => {}
         }
+        if entry.spec.flags.has(Flag::Readonly)
+            && let Some((script, db)) = self.tracked.take()
+        {
+            let keys = script.keys.iter().map(|key| &key[..]);
+            tracking::remember_keys(&self.cx, db, keys);
+        }
         let started_us = self.cx.shared.clock.monotonic_us();
         let outcome = run_to_end(&self.cx, entry, args.clone()).await;
         let us = self.cx.shared.clock.monotonic_us() - started_us;
@@ -138,6 +151,7 @@ impl Caller {
         };
         let error = outcome.as_ref().err().map(ToString::to_string);
         ran.count(&self.cx, error.as_deref());
+        ran.tell_monitors(&self.cx);
         outcome
     }
 

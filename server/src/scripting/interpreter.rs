@@ -73,8 +73,7 @@ pub(super) struct Interpreter {
     is_clean: Function,
     run: Function,
     run_function: Function,
-    /// What libraries find as `redis` while they register their functions.
-    loading: Table,
+    run_loading: Function,
     registered: Rc<Registered>,
     compiled: RefCell<HashMap<Sha1, Function>>,
     /// By their names.
@@ -93,7 +92,7 @@ impl Interpreter {
         let sandbox = lua
             .load(include_str!("sandbox.lua"))
             .set_name(SANDBOX_CHUNK);
-        let (globals, is_clean, run, run_function, loading) = sandbox.call(native)?;
+        let (globals, is_clean, run, run_function, run_loading) = sandbox.call(native)?;
         let looked = Rc::clone(&course);
         let triggers = HookTriggers::new().every_nth_instruction(LOOK_INSTRUCTION_COUNT);
         lua.set_global_hook(triggers, move |lua, _| look(lua, &looked))?;
@@ -104,7 +103,7 @@ impl Interpreter {
             is_clean,
             run,
             run_function,
-            loading,
+            run_loading,
             registered,
             compiled: RefCell::default(),
             libraries: RefCell::default(),
@@ -246,9 +245,9 @@ impl Interpreter {
             format!("ERR Error compiling function: {text}")
         })?;
         let refuse = |text: &str| format!("ERR Error registering functions: {text}");
-        self.registered.take();
-        let outcome = self.run_loading(&function);
-        let entries = self.registered.take();
+        self.registered.open();
+        let outcome = self.run_loading.call(&function);
+        let entries = self.registered.close();
         match outcome {
             Ok((true, _)) if entries.is_empty() => Err("ERR No functions registered".to_owned()),
             Ok((true, _)) => Ok(entries),
@@ -262,14 +261,6 @@ impl Interpreter {
             }
             Err(error) => Err(refuse(&plain_text(&error))),
         }
-    }
-
-    fn run_loading(&self, function: &Function) -> mlua::Result<(bool, Value)> {
-        let redis: Value = self.globals.raw_get("redis")?;
-        self.globals.raw_set("redis", &self.loading)?;
-        let outcome = self.run.call(function);
-        self.globals.raw_set("redis", redis)?;
-        outcome
     }
 
     fn strings(&self, items: &[Bytes]) -> mlua::Result<Table> {

@@ -19,6 +19,7 @@
 mod ask;
 mod call;
 mod course;
+mod declared;
 mod from_reply;
 pub mod functions;
 mod interpreter;
@@ -36,6 +37,7 @@ mod sources;
 mod stack;
 mod to_reply;
 
+pub(crate) use declared::flags_of;
 pub use functions::Functions;
 pub use running::{Kill, Running, RunningList};
 pub use sha1::Sha1;

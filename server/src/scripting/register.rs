@@ -2,7 +2,7 @@
 //!
 //! Owns its two forms and the texts about them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use mlua::{Function, MultiValue, Table, Value};
 
@@ -19,17 +19,31 @@ pub(super) struct Entry {
 
 /// What the library that is being loaded has registered.
 #[derive(Default)]
-pub(super) struct Registered(RefCell<Vec<Entry>>);
+pub(super) struct Registered {
+    entries: RefCell<Vec<Entry>>,
+    /// Whether one is being loaded.
+    is_open: Cell<bool>,
+}
 
 impl Registered {
-    /// Takes all, for the next library.
-    pub(super) fn take(&self) -> Vec<Entry> {
-        self.0.take()
+    /// A library begins.
+    pub(super) fn open(&self) {
+        self.entries.take();
+        self.is_open.set(true);
+    }
+
+    /// It has ended: what it registered.
+    pub(super) fn close(&self) -> Vec<Entry> {
+        self.is_open.set(false);
+        self.entries.take()
     }
 }
 
 /// `redis.register_function(name, callback)` and `redis.register_function{...}`
 pub(super) fn register(registered: &Registered, args: &MultiValue) -> mlua::Result<()> {
+    if !registered.is_open.get() {
+        return refuse("redis.register_function can only be called on FUNCTION LOAD command");
+    }
     let args: Vec<&Value> = args.iter().collect();
     let entry = match args[..] {
         [Value::Table(named)] => by_names(named)?,
@@ -48,8 +62,9 @@ pub(super) fn register(registered: &Registered, args: &MultiValue) -> mlua::Resu
              least one character long",
         );
     }
-    let mut all = registered.0.borrow_mut();
-    if all.iter().any(|other| other.spec.name == entry.spec.name) {
+    let mut all = registered.entries.borrow_mut();
+    let is_same = |other: &Entry| other.spec.name.eq_ignore_ascii_case(&entry.spec.name);
+    if all.iter().any(is_same) {
         return refuse("Function already exists in the library");
     }
     all.push(entry);

@@ -20,9 +20,13 @@ use super::sha1::Sha1;
 use super::shebang::{self, ScriptFlags};
 use super::stack::{Fiber, Progress};
 use crate::command::{CommandError, Cx};
+use crate::config::Threshold;
 use crate::resp::{Args, ReplyBuf};
 use crate::shared::Shared;
 use crate::transaction::Effects;
+
+/// Microseconds that a library may take to register its functions, as in Redis.
+const LOAD_US_MAX: u64 = 500_000;
 
 /// What a client wants to be run.
 pub(crate) enum Subject {
@@ -83,10 +87,7 @@ fn prepare(subject: Subject) -> Result<(Code, Option<String>, ScriptFlags), Comm
             Ok((Code::Text(name, text.slice(start..)), None, flags))
         }
         Subject::Function(library, spec) => {
-            let mut flags = ScriptFlags::default();
-            for name in spec.flags {
-                flags.add(name.as_bytes());
-            }
+            let flags = ScriptFlags::of(&spec);
             let function = Some(spec.name.clone());
             Ok((Code::Function(library, spec.name), function, flags))
         }
@@ -100,12 +101,9 @@ pub(crate) async fn load(
     text: Bytes,
     start: usize,
 ) -> Result<Library, CommandError> {
-    let started_us = shared.clock.monotonic_us();
     let command: Args = [&b"function"[..], b"load"].into_iter().collect();
-    let running = shared
-        .scripts
-        .running
-        .enter(Some(name.clone()), &command, started_us);
+    let running = &shared.scripts.running;
+    let running = running.enter(Some(name.clone()), &command);
     let entries = register(shared, &running, text.slice(start..)).await;
     shared.scripts.running.leave(&running);
     let functions = entries?.into_iter().map(|entry| entry.spec).collect();
@@ -121,16 +119,18 @@ async fn register(
     let mut place = interpreters.enter(&shared.clock).await?;
     let course = Rc::clone(place.interpreter.course());
     course.begin(running);
+    running.begin(shared.clock.monotonic_us());
     let interpreter = Rc::clone(&place.interpreter);
     let stack = place.stack.take().expect("a place is entered with a stack");
     let mut fiber = Fiber::new(stack, course.switch(), move || interpreter.register(&text));
-    let mut answer = Answer::Go;
+    let (mut answer, mut is_late) = (Answer::Go, false);
     let outcome = loop {
         match fiber.resume(answer) {
             Progress::Ended(outcome) => break outcome,
             Progress::Asks(Ask::Pause) => {
                 tokio::task::yield_now().await;
-                answer = Answer::Go;
+                is_late = shared.clock.monotonic_us() - running.started_us() > LOAD_US_MAX;
+                answer = if is_late { Answer::Stop } else { Answer::Go };
             }
             // a library has no way to call while it registers
             Progress::Asks(Ask::Call(..)) => answer = Answer::Stop,
@@ -139,7 +139,25 @@ async fn register(
     place.stack = fiber.into_stack();
     course.write_log();
     place.leave();
+    if is_late {
+        let text = "ERR Error registering functions: FUNCTION LOAD timeout";
+        return Err(CommandError::other(text));
+    }
     outcome.map_err(CommandError::other)
+}
+
+/// Tells others, once it is time, that something has run for long.
+fn note_if_busy(shared: &Shared, running: &Running) {
+    let threshold = shared.config.fast.threshold(Threshold::BusyMs);
+    let limit_us = threshold.unsigned_abs().saturating_mul(1000);
+    let us = shared.clock.monotonic_us() - running.started_us();
+    if us >= limit_us && !running.is_busy() {
+        tracing::warn!(
+            "Slow script detected: still in execution after {} milliseconds.",
+            us / 1000
+        );
+        shared.scripts.running.note_busy(running);
+    }
 }
 
 struct Run<'a> {
@@ -171,12 +189,12 @@ impl<'a> Run<'a> {
             keys: request.keys,
             arguments: request.arguments,
         };
-        let started_us = cx.shared.clock.monotonic_us();
+        cx.show(&request.command, cx.db());
         let running = &cx.shared.scripts.running;
         Ok(Self {
             cx,
             script: Rc::new(script),
-            running: running.enter(function, &request.command, started_us),
+            running: running.enter(function, &request.command),
             effects: Rc::default(),
             is_readonly,
             may_run_oom: flags.may_run_oom,
@@ -206,11 +224,12 @@ impl<'a> Run<'a> {
     /// Runs it once. After a conflict its outcome means nothing.
     async fn once(&self, cx: &Cx) -> Result<(Outcome, Option<Conflicted>), CommandError> {
         let rights = (self.is_readonly, self.may_run_oom);
-        let mut caller = Caller::new(cx, &self.effects, &self.running, rights);
+        let mut caller = Caller::new(cx, &self.effects, &self.running, &self.script, rights);
         let interpreters = Interpreters::of_this_worker();
         let mut place = interpreters.enter(&cx.shared.clock).await?;
         let course = Rc::clone(place.interpreter.course());
         course.begin(&self.running);
+        self.running.begin(cx.shared.clock.monotonic_us());
         let (script, protocol) = (Rc::clone(&self.script), cx.protocol());
         let interpreter = Rc::clone(&place.interpreter);
         let stack = place.stack.take().expect("a place is entered with a stack");
@@ -223,6 +242,7 @@ impl<'a> Run<'a> {
             match fiber.resume(answer) {
                 Progress::Ended(outcome) => break outcome,
                 Progress::Asks(Ask::Pause) => {
+                    note_if_busy(&cx.shared, &self.running);
                     tokio::task::yield_now().await;
                     answer = Answer::Go;
                 }
@@ -252,6 +272,9 @@ impl<'a> Run<'a> {
 
     /// Tells others of what is committed.
     fn tell(&self) {
+        for line in self.effects.take_lines() {
+            self.cx.show_line(line);
+        }
         for held in self.effects.events.take() {
             self.cx.notify(held.class, held.event, held.db, &held.key);
         }

@@ -184,7 +184,8 @@ local strict = {
 }
 setmetatable(globals, strict)
 setmetatable(native.loading, strict)
-setmetatable(_G, { __index = globals, __newindex = refuse, __metatable = {} })
+local around = { __index = globals, __newindex = refuse, __metatable = {} }
+setmetatable(_G, around)
 hidden[_G] = globals
 
 -- Whether a script got around the protection, by a function of C that writes raw.
@@ -206,4 +207,13 @@ local function run_function(callback, keys, arguments)
   return xpcall(function() return callback(keys, arguments) end, handler)
 end
 
-return globals, is_clean, run, run_function, protect(native.loading)
+-- A library finds nothing but its own `redis` around it while it registers its functions.
+local loading = setmetatable({ redis = protect(native.loading) }, strict)
+local function run_loading(library)
+  around.__index = loading
+  local ok, problem = xpcall(library, handler)
+  around.__index = globals
+  return ok, problem
+end
+
+return globals, is_clean, run, run_function, run_loading

@@ -2,6 +2,7 @@
 //!
 //! Owns the names of the flags and the texts about them.
 
+use super::functions::FunctionSpec;
 use crate::command::CommandError;
 
 /// What a script says of itself.
@@ -16,6 +17,15 @@ pub(super) struct ScriptFlags {
 }
 
 impl ScriptFlags {
+    /// What a function says of itself.
+    pub(super) fn of(function: &FunctionSpec) -> Self {
+        let mut flags = Self::default();
+        for name in &function.flags {
+            flags.add(name.as_bytes());
+        }
+        flags
+    }
+
     /// Adds a flag by its name; false where there is none.
     pub(super) fn add(&mut self, name: &[u8]) -> bool {
         match name {

@@ -36,13 +36,21 @@ impl Encoder<'_> {
             Value::Table(_) if depth == DEPTH_MAX => {
                 self.reply.error("ERR reached lua stack limit");
             }
-            Value::Table(table) => self.table(table, depth)?,
+            Value::Table(table) => match self.table(table)? {
+                Shape::Told => {}
+                Shape::Array(count) => self.array(table, count, depth)?,
+                Shape::Map(map) => self.map(&map, depth)?,
+                Shape::Set(set) => self.set(&set, depth)?,
+            },
             _ => self.reply.null(),
         }
         Ok(())
     }
 
-    fn table(&mut self, table: &Table, depth: usize) -> mlua::Result<()> {
+    /// Encodes a table without tables in it. Kept apart: what it needs of the stack is not needed
+    /// once for each table within a table.
+    #[inline(never)]
+    fn table(&mut self, table: &Table) -> mlua::Result<Shape> {
         if let Value::String(text) = table.raw_get("err")? {
             let text = text.to_string_lossy();
             self.reply.error(text.strip_prefix('-').unwrap_or(&text));
@@ -51,53 +59,72 @@ impl Encoder<'_> {
         } else if let Some(number) = number(&table.raw_get("double")?) {
             self.reply.double(number);
         } else if let Value::Table(map) = table.raw_get("map")? {
-            self.map(&map, depth)?;
+            return Ok(Shape::Map(map));
         } else if let Value::Table(set) = table.raw_get("set")? {
-            self.set(&set, depth)?;
+            return Ok(Shape::Set(set));
         } else if let Value::String(digits) = table.raw_get("big_number")? {
             let digits = digits.to_string_lossy().replace(['\r', '\n'], " ");
             self.reply.big_number(&digits);
         } else if let Some((format, text)) = verbatim(table)? {
             self.reply.verbatim(&format, &text);
         } else {
-            self.array(table, depth)?;
+            return length(table).map(Shape::Array);
+        }
+        Ok(Shape::Told)
+    }
+
+    fn array(&mut self, table: &Table, count: usize, depth: usize) -> mlua::Result<()> {
+        self.reply.array(count);
+        for index in 1..=count {
+            self.value(&table.raw_get(index)?, depth + 1)?;
         }
         Ok(())
     }
 
     fn map(&mut self, map: &Table, depth: usize) -> mlua::Result<()> {
-        let pairs = map.pairs::<Value, Value>().collect::<Result<Vec<_>, _>>()?;
-        self.reply.map(pairs.len());
-        for (key, value) in &pairs {
-            self.value(key, depth + 1)?;
-            self.value(value, depth + 1)?;
+        self.reply.map(pair_count(map)?);
+        for pair in map.pairs::<Value, Value>() {
+            let (key, value) = pair?;
+            self.value(&key, depth + 1)?;
+            self.value(&value, depth + 1)?;
         }
         Ok(())
     }
 
     fn set(&mut self, set: &Table, depth: usize) -> mlua::Result<()> {
-        let pairs = set.pairs::<Value, Value>().collect::<Result<Vec<_>, _>>()?;
-        self.reply.set(pairs.len());
-        for (key, _) in &pairs {
-            self.value(key, depth + 1)?;
+        self.reply.set(pair_count(set)?);
+        for pair in set.pairs::<Value, Value>() {
+            let (key, _) = pair?;
+            self.value(&key, depth + 1)?;
         }
         Ok(())
     }
+}
 
-    fn array(&mut self, table: &Table, depth: usize) -> mlua::Result<()> {
-        let mut values = Vec::new();
-        loop {
-            match table.raw_get(values.len() + 1)? {
-                Value::Nil => break,
-                value => values.push(value),
-            }
-        }
-        self.reply.array(values.len());
-        for value in &values {
-            self.value(value, depth + 1)?;
-        }
-        Ok(())
+/// What a table is in a reply. Its elements are taken one by one: Lua holds some thousands for us
+/// at the same time at most.
+enum Shape {
+    /// It is encoded.
+    Told,
+    /// An array of so many elements.
+    Array(usize),
+    Map(Table),
+    Set(Table),
+}
+
+/// Elements before the first `nil`.
+fn length(table: &Table) -> mlua::Result<usize> {
+    let mut count = 0;
+    while !table.raw_get::<Value>(count + 1)?.is_nil() {
+        count += 1;
     }
+    Ok(count)
+}
+
+fn pair_count(table: &Table) -> mlua::Result<usize> {
+    table
+        .pairs::<Value, Value>()
+        .try_fold(0, |count, pair| pair.map(|_| count + 1))
 }
 
 fn number(value: &Value) -> Option<f64> {

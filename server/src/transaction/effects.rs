@@ -8,6 +8,10 @@ use bytes::Bytes;
 
 use crate::events::HeldEvents;
 
+/// Bytes of lines for MONITOR that one script may leave; more are dropped. A client that listens
+/// to more than that at once would not keep up either.
+const LINES_BYTES_MAX: usize = 1024 * 1024;
+
 /// A message to a channel.
 pub(crate) struct Posted {
     /// Whether it is a shard channel.
@@ -25,6 +29,9 @@ pub(crate) struct Effects {
     pub(crate) events: HeldEvents,
     /// Messages of scripts, sent after the commit.
     posted: RefCell<Vec<Posted>>,
+    /// Commands of scripts as MONITOR shows them, sent after the commit.
+    lines: RefCell<Vec<Bytes>>,
+    lines_bytes: Cell<usize>,
     is_linearized: Cell<bool>,
 }
 
@@ -39,10 +46,26 @@ impl Effects {
         self.posted.take()
     }
 
+    /// Keeps a line for MONITOR.
+    pub(crate) fn show(&self, line: Bytes) {
+        let bytes = self.lines_bytes.get() + line.len();
+        if bytes <= LINES_BYTES_MAX {
+            self.lines_bytes.set(bytes);
+            self.lines.borrow_mut().push(line);
+        }
+    }
+
+    /// Takes the lines, oldest first.
+    pub(crate) fn take_lines(&self) -> Vec<Bytes> {
+        self.lines_bytes.take();
+        self.lines.take()
+    }
+
     /// Forgets everything.
     pub(crate) fn clear(&self) {
         self.events.take();
         self.posted.take();
+        self.take_lines();
         self.is_linearized.take();
     }
 

@@ -23,10 +23,10 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Adds a command.
-    pub(crate) fn push(&mut self, entry: &'static CommandEntry, args: &Args) {
+    /// Adds a command, with what is known of it.
+    pub(crate) fn push(&mut self, entry: &'static CommandEntry, args: &Args, flags: Flags) {
         let args = args.detached();
-        self.flags = self.flags.with(entry.spec.flags);
+        self.flags = self.flags.with(flags);
         self.argument_bytes += args.memory_bytes();
         self.commands.push(Queued { entry, args });
     }
@@ -56,7 +56,8 @@ mod tests {
     fn it_knows_what_it_takes_and_what_it_does() {
         let mut queue = Queue::default();
         assert_eq!(queue.memory_bytes(), 0);
-        queue.push(find(b"get").unwrap(), &["get", "k"].into_iter().collect());
+        let get = find(b"get").unwrap();
+        queue.push(get, &["get", "k"].into_iter().collect(), get.spec.flags);
         assert!(!queue.flags().has(Flag::Write) && queue.flags().has(Flag::Readonly));
         let before = queue.memory_bytes();
         let value = "v".repeat(1000);
@@ -64,7 +65,8 @@ mod tests {
             .map(str::to_owned)
             .into_iter()
             .collect();
-        queue.push(find(b"set").unwrap(), &args);
+        let set = find(b"set").unwrap();
+        queue.push(set, &args, set.spec.flags);
         assert!(queue.flags().has(Flag::Write) && queue.flags().has(Flag::Readonly));
         assert!(queue.memory_bytes() >= before + 1000);
         assert_eq!(queue.commands().len(), 2);

@@ -322,6 +322,9 @@ impl<'a> Run<'a> {
 
     /// Tells of what is published.
     async fn tell_events(&mut self) {
+        for line in self.effects.take_lines() {
+            self.cx.show_line(line);
+        }
         for held in self.effects.events.take() {
             self.cx.notify(held.class, held.event, held.db, &held.key);
             self.turn.look();

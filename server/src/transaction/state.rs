@@ -46,10 +46,16 @@ impl Transaction {
     }
 
     /// Queues a command, unless it is known already that it will not run.
-    pub(crate) fn push(&mut self, entry: &'static CommandEntry, args: &Args, client: &Client) {
+    pub(crate) fn push(
+        &mut self,
+        entry: &'static CommandEntry,
+        args: &Args,
+        flags: Flags,
+        client: &Client,
+    ) {
         let is_lost = self.is_flagged || client.flags().has(ClientFlag::WatchBroken);
         if let Some(queue) = self.queue.as_mut().filter(|_| !is_lost) {
-            queue.push(entry, args);
+            queue.push(entry, args, flags);
             self.note(client);
         }
     }

@@ -96,6 +96,7 @@ pub struct Store {
     closing: Notify,
     is_closing: AtomicBool,
     is_active_expiry_on: AtomicBool,
+    is_expiry_paused: AtomicBool,
     superblocks: parking_lot::Mutex<Vec<Superblock>>,
     scrub: Scrub,
     memory_bytes_max: AtomicU64,
@@ -124,6 +125,7 @@ impl Store {
             closing: Notify::new(),
             is_closing: AtomicBool::new(false),
             is_active_expiry_on: AtomicBool::new(true),
+            is_expiry_paused: AtomicBool::new(false),
             superblocks: parking_lot::Mutex::new(parts.superblocks.clone()),
             scrub: Scrub::new(),
             memory_bytes_max: AtomicU64::new(parts.options.memory_bytes_max),
@@ -422,6 +424,15 @@ impl Store {
     /// Switches active expiry; lookups go on to see deadlines.
     pub fn set_active_expiry(&self, on: bool) {
         self.is_active_expiry_on.store(on, Ordering::Relaxed);
+    }
+
+    /// Keeps expired keys in the store, unseen, or lets them be removed again.
+    pub fn pause_expiry(&self, is_paused: bool) {
+        self.is_expiry_paused.store(is_paused, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_expiry_paused(&self) -> bool {
+        self.is_expiry_paused.load(Ordering::Relaxed)
     }
 
     pub(crate) fn note_sync(&self) {

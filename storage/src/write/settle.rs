@@ -159,6 +159,9 @@ impl Worker {
         database: DbRef,
         at: Location,
     ) -> bool {
+        if self.store().is_expiry_paused() {
+            return false;
+        }
         let farewell = self.say_farewell(Departure::Expired, identity, at);
         if matches!(farewell, Farewell::Busy) {
             return false;

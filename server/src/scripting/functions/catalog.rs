@@ -65,7 +65,7 @@ impl Library {
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     libraries: BTreeMap<String, Arc<Library>>,
-    /// Whose each function is.
+    /// Whose each function is, by its name in lower case.
     owners: BTreeMap<String, Arc<Library>>,
 }
 
@@ -80,14 +80,17 @@ impl Catalog {
         (self.libraries.len(), self.owners.len())
     }
 
-    /// A function and its library.
+    /// A function and its library. As in Redis the case of a function's name does not matter.
     pub fn find(&self, function: &str) -> Option<(&Arc<Library>, &FunctionSpec)> {
-        let library = self.owners.get(function)?;
-        let spec = library
-            .functions
-            .iter()
-            .find(|spec| spec.name == function)?;
+        let library = self.owners.get(&function.to_ascii_lowercase())?;
+        let mut functions = library.functions.iter();
+        let spec = functions.find(|spec| spec.name.eq_ignore_ascii_case(function))?;
         Some((library, spec))
+    }
+
+    /// Whether there is a library of that name.
+    pub(crate) fn has(&self, library: &str) -> bool {
+        self.libraries.contains_key(library)
     }
 
     /// Adds a library, in place of another of its name only where that may be.
@@ -99,7 +102,7 @@ impl Catalog {
             )));
         }
         for spec in &library.functions {
-            let owner = self.owners.get(&spec.name);
+            let owner = self.owners.get(&spec.name.to_ascii_lowercase());
             if owner.is_some_and(|owner| owner.name != *name) {
                 let function = &spec.name;
                 return Err(CommandError::other(format!(
@@ -110,7 +113,8 @@ impl Catalog {
         self.remove(&name.clone());
         let library = Arc::new(library);
         for spec in &library.functions {
-            self.owners.insert(spec.name.clone(), Arc::clone(&library));
+            let name = spec.name.to_ascii_lowercase();
+            self.owners.insert(name, Arc::clone(&library));
         }
         self.libraries.insert(library.name.clone(), library);
         Ok(())

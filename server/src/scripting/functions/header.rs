@@ -4,6 +4,7 @@
 
 use super::catalog::is_name;
 use crate::command::CommandError;
+use crate::resp::split_words;
 
 /// The library's name, and where its Lua begins: at the end of the first line, so that lines count
 /// as their author counts them.
@@ -15,9 +16,12 @@ pub(crate) fn library_name(text: &[u8]) -> Result<(String, usize), CommandError>
     let Some(end) = text.iter().position(|byte| *byte == b'\n') else {
         return refuse("Invalid library metadata");
     };
-    let line = String::from_utf8_lossy(&text[2..end]).into_owned();
-    let mut words = line.split_ascii_whitespace();
-    let engine = words.next().unwrap_or_default();
+    let Some(words) = split_words(&text[..end]) else {
+        return refuse("Invalid library metadata");
+    };
+    let mut words = words.iter().map(|word| String::from_utf8_lossy(word));
+    let first = words.next().unwrap_or_default();
+    let engine = first.strip_prefix("#!").unwrap_or_default();
     let mut name = None;
     for word in words {
         let Some(given) = word.strip_prefix("name=") else {
@@ -57,6 +61,9 @@ mod tests {
     fn the_first_line_names_the_library() {
         check("#!lua name=a_1\nx", Ok(("a_1", 14)));
         check("#!LUA name=a\n", Ok(("a", 12)));
+        check("#!lua name=\"a\"\n", Ok(("a", 14)));
+        check("#!lua name=\"a\n", Err("ERR Invalid library metadata"));
+        check("#! name=a\n", Err("ERR Engine '' not found"));
         check("x", Err("ERR Missing library metadata"));
         check("#!lua\nx", Err("ERR Library name was not given"));
         check("#!js name=c\nx", Err("ERR Engine 'js' not found"));

@@ -103,25 +103,26 @@ fn put_number(packed: &mut Vec<u8>, number: f64) {
     }
 }
 
+/// Keys and values are taken one by one: Lua holds some thousands for us at the same time at most.
 fn put_table(packed: &mut Vec<u8>, table: &Table, depth: usize) -> mlua::Result<()> {
-    let pairs = table
-        .pairs::<Value, Value>()
-        .collect::<Result<Vec<_>, _>>()?;
-    let largest = pairs.iter().try_fold(0, |largest, (key, _)| {
-        let index = array_index(key)?;
-        Some(index.max(largest))
-    });
-    if largest == Some(pairs.len()) {
-        put_count(packed, pairs.len(), [0x90, 0xdc, 0xdd]);
-        for index in 1..=pairs.len() {
+    let (mut count, mut largest) = (0, Some(0));
+    for pair in table.pairs::<Value, Value>() {
+        let (key, _) = pair?;
+        count += 1;
+        largest = largest.and_then(|largest| Some(array_index(&key)?.max(largest)));
+    }
+    if largest == Some(count) {
+        put_count(packed, count, [0x90, 0xdc, 0xdd]);
+        for index in 1..=count {
             put(packed, &table.raw_get(index)?, depth + 1)?;
         }
         return Ok(());
     }
-    put_count(packed, pairs.len(), [0x80, 0xde, 0xdf]);
-    for (key, value) in &pairs {
-        put(packed, key, depth + 1)?;
-        put(packed, value, depth + 1)?;
+    put_count(packed, count, [0x80, 0xde, 0xdf]);
+    for pair in table.pairs::<Value, Value>() {
+        let (key, value) = pair?;
+        put(packed, &key, depth + 1)?;
+        put(packed, &value, depth + 1)?;
     }
     Ok(())
 }

@@ -61,21 +61,21 @@ impl Encoder<'_> {
                 "Cannot serialise, excessive nesting ({depth})"
             )));
         }
-        let pairs = table
-            .pairs::<Value, Value>()
-            .collect::<Result<Vec<_>, _>>()?;
-        let largest = pairs.iter().try_fold(0, |largest, (key, _)| {
-            array_index(key).map(|index| index.max(largest))
-        });
+        let (mut pair_count, mut largest) = (0, Some(0));
+        for pair in table.pairs::<Value, Value>() {
+            let (key, _) = pair?;
+            pair_count += 1;
+            largest = largest.and_then(|largest| Some(array_index(&key)?.max(largest)));
+        }
         match largest {
-            Some(count) if count > 0 => match self.is_sparse(count, pairs.len()) {
+            Some(count) if count > 0 => match self.is_sparse(count, pair_count) {
                 false => self.array(table, count, depth),
-                true if self.settings.sparse_as_object.get() => self.object(&pairs, depth),
+                true if self.settings.sparse_as_object.get() => self.object(table, depth),
                 true => Ok(Err(
                     "Cannot serialise table: excessively sparse array".to_owned()
                 )),
             },
-            _ => self.object(&pairs, depth),
+            _ => self.object(table, depth),
         }
     }
 
@@ -102,17 +102,19 @@ impl Encoder<'_> {
         Ok(Ok(()))
     }
 
-    fn object(&mut self, pairs: &[(Value, Value)], depth: i64) -> Written {
+    /// Pairs are taken one by one: Lua holds some thousands for us at the same time at most.
+    fn object(&mut self, table: &Table, depth: i64) -> Written {
         self.text.push(b'{');
-        for (at, (key, value)) in pairs.iter().enumerate() {
+        for (at, pair) in table.pairs::<Value, Value>().enumerate() {
+            let (key, value) = pair?;
             if at > 0 {
                 self.text.push(b',');
             }
-            match key {
+            match &key {
                 Value::String(key) => self.string(&key.as_bytes()),
                 Value::Integer(_) | Value::Number(_) => {
                     self.text.push(b'"');
-                    if let Err(text) = self.value(key, depth)? {
+                    if let Err(text) = self.value(&key, depth)? {
                         return Ok(Err(text));
                     }
                     self.text.push(b'"');
@@ -123,7 +125,7 @@ impl Encoder<'_> {
                 }
             }
             self.text.push(b':');
-            if let Err(text) = self.value(value, depth)? {
+            if let Err(text) = self.value(&value, depth)? {
                 return Ok(Err(text));
             }
         }
