@@ -34,7 +34,9 @@ impl Ran<'_> {
         cx.session.count(Metric::Commands, 1);
         if let Some(text) = error {
             cx.session.stats().command(self.entry.id).failed.add(1);
-            count_error(cx, text);
+            if !cx.session.take_error_counted() {
+                count_error(cx, text);
+            }
         }
     }
 

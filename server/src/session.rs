@@ -47,6 +47,8 @@ pub struct Session {
     is_caching: Cell<bool>,
     /// Whether the keys of the present script are tracked once it reads.
     tracks_script: Cell<bool>,
+    /// Whether the present command's error is one that a command of its script has answered.
+    is_error_counted: Cell<bool>,
     /// Whether the present command put something into the client's own inbox.
     has_pushed: Cell<bool>,
     /// Microseconds that the present command was blocked.
@@ -72,6 +74,7 @@ impl Session {
             tracker: RefCell::default(),
             is_caching: Cell::new(false),
             tracks_script: Cell::new(false),
+            is_error_counted: Cell::new(false),
             has_pushed: Cell::new(false),
             blocked_us: Cell::new(0),
             transaction: RefCell::default(),
@@ -220,6 +223,16 @@ impl Session {
     /// Whether only the commands for subscribers may run: in RESP2 a message looks like a reply.
     pub fn is_confined(&self) -> bool {
         self.protocol() == Protocol::Resp2 && self.client.flags().has(ClientFlag::Pubsub)
+    }
+
+    /// The present command is about to answer an error that was counted already.
+    pub(crate) fn note_error_counted(&self) {
+        self.is_error_counted.set(true);
+    }
+
+    /// Whether that was noted; for the next command it begins anew.
+    pub(crate) fn take_error_counted(&self) -> bool {
+        self.is_error_counted.take()
     }
 
     /// Sends the client an encoded message behind what waits in its inbox. CLIENT REPLY does not

@@ -9,6 +9,8 @@ use super::{Acl, AclSet, FindKeys, Flag, Flags, Handler, KeySpec};
 pub enum Group {
     /// Bitmaps.
     Bitmap,
+    /// A cluster of servers.
+    Cluster,
     /// The connection itself.
     Connection,
     /// Keys whatever their type.
@@ -44,6 +46,7 @@ impl Group {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bitmap => "bitmap",
+            Self::Cluster => "cluster",
             Self::Connection => "connection",
             Self::Generic => "generic",
             Self::Hash => "hash",

@@ -68,7 +68,8 @@ pub fn get(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandErro
             .into_iter()
             .flatten()
         {
-            if is_wanted(name) {
+            let is_named = || patterns.iter().any(|pattern| pattern == name.as_bytes());
+            if is_wanted(name) && (!parameter.is_hidden || is_named()) {
                 let value = cx.shared.config.remembered(parameter.name);
                 found.push((name, value.unwrap_or_else(|| parameter.default.to_owned())));
             }
@@ -107,7 +108,7 @@ pub fn set(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandErro
         }
         take(known, value, &mut changed, &mut to_remember)?;
     }
-    if let Err(Invalid { key, complaint }) = changed.validate() {
+    if let Err(Invalid { key, complaint }) = changed.validate_change() {
         return Err(refused(key, &complaint));
     }
     apply(&cx.shared, &changed);
@@ -136,7 +137,11 @@ fn take(
     };
     let outcome = match known {
         Known::Option(option) if option.change == Change::Fixed => {
-            Err("can't set immutable config".into())
+            // to say what holds already is no change
+            let is_same = (option.get)(config).text() == text;
+            is_same
+                .then_some(())
+                .ok_or_else(|| "can't set immutable config".into())
         }
         Known::Option(option) => (option.get_mut)(config).set(text),
         Known::Remembered(parameter) => parameter
@@ -191,6 +196,9 @@ pub fn rewrite(cx: Cx, _: Args) -> Pending {
 
 /// Replaces the file in one step, so that a crash leaves the old one or the new one.
 fn rewrite_file(path: &Path, config: &Config) -> Result<(), String> {
+    if let Err(Invalid { key, complaint }) = config.validate() {
+        return Err(format!("'{key}': {complaint}"));
+    }
     let text = std::fs::read_to_string(path).map_err(|cause| cause.to_string())?;
     let text = rewrite_text(&text, config).map_err(|error| error.to_string())?;
     let directory = path

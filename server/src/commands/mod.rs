@@ -16,6 +16,7 @@ pub mod cellar;
 mod chunks;
 pub mod client;
 pub mod client_list;
+pub mod cluster;
 pub mod command;
 pub mod config;
 pub mod connection;

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::environment;
 use super::error::{ConfigError, Invalid, Origin};
 use super::sections::{Config, OPTIONS, OptionSpec, SECTIONS};
-use super::{environment, validate};
 
 /// An effective configuration and where it came from.
 #[derive(Debug, Default)]
@@ -61,7 +61,8 @@ impl Loaded {
 
     /// Checks that the options go together and that the machine allows them.
     pub fn check(&self) -> Result<(), ConfigError> {
-        validate::validate(&self.config)
+        self.config
+            .validate()
             .and_then(|()| environment::check(&self.config))
             .map_err(|Invalid { key, complaint }| {
                 let option = OPTIONS

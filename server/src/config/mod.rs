@@ -43,6 +43,13 @@ impl Config {
 
     /// Checks that the options go together.
     pub fn validate(&self) -> Result<(), Invalid> {
+        validate::validate(self)?;
+        validate::validate_memory(&self.memory)
+    }
+
+    /// Checks what holds while the server runs, too: as in Redis `maxmemory` may go below what is
+    /// used, so that commands that need memory are refused.
+    pub fn validate_change(&self) -> Result<(), Invalid> {
         validate::validate(self)
     }
 }

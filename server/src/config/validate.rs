@@ -28,7 +28,8 @@ pub(super) fn validate(config: &Config) -> Result<(), Invalid> {
         network,
         security,
         storage,
-        memory,
+        // it may change while the server runs, and is checked by itself
+        memory: _,
         workers,
         limits,
         events,
@@ -37,7 +38,6 @@ pub(super) fn validate(config: &Config) -> Result<(), Invalid> {
     } = config;
     validate_network(network)?;
     validate_storage(storage)?;
-    validate_memory(memory)?;
     // what follows relates to nothing: destructured so that a new option is looked at here
     let Security { requirepass: _ } = security;
     let Workers {
@@ -132,7 +132,7 @@ fn validate_storage(storage: &Storage) -> Result<(), Invalid> {
     Ok(())
 }
 
-fn validate_memory(memory: &Memory) -> Result<(), Invalid> {
+pub(super) fn validate_memory(memory: &Memory) -> Result<(), Invalid> {
     let Memory {
         maxmemory,
         maxmemory_policy: _,

@@ -10,7 +10,7 @@ use cellar_storage::{Db, StoreError};
 
 use super::interpreter::{MEMORY_BYTES_MAX, Script};
 use super::running::Running;
-use crate::account::Ran;
+use crate::account::{self, Ran};
 use crate::command::{CommandEntry, CommandError, Cx, Flag, admit_write, resolve, run_to_end};
 use crate::commands::tracking;
 use crate::resp::{Args, Protocol, ReplyBuf};
@@ -73,9 +73,20 @@ impl Caller {
     ) -> Result<Bytes, Conflicted> {
         self.session.set_protocol(protocol);
         self.cx.next_command();
-        let outcome = match self.admit(&args) {
-            Ok(entry) => self.run(entry, args).await,
-            Err(error) => Err(error),
+        let outcome = match resolve(&args) {
+            Err(_) => {
+                let text = "ERR Unknown Redis command called from script";
+                account::count_error(&self.cx, text);
+                Err(CommandError::other(text))
+            }
+            Ok(entry) => match self.admit(entry, &args) {
+                Ok(()) => self.run(entry, args).await,
+                Err(error) => {
+                    self.session.stats().command(entry.id).rejected.add(1);
+                    account::count_error(&self.cx, &error.to_string());
+                    Err(error)
+                }
+            },
         };
         let outcome = match outcome {
             Ok(reply) => flat(reply).await,
@@ -93,11 +104,8 @@ impl Caller {
     }
 
     /// Whether a script may call a command.
-    fn admit(&self, args: &Args) -> Result<&'static CommandEntry, CommandError> {
+    fn admit(&self, entry: &CommandEntry, args: &Args) -> Result<(), CommandError> {
         let refuse = |text| Err(CommandError::other(text));
-        let Ok(entry) = resolve(args) else {
-            return refuse("ERR Unknown Redis command called from script");
-        };
         let flags = entry.spec.flags;
         if flags.has(Flag::Noscript) {
             return refuse("ERR This Redis command is not allowed from script");
@@ -120,7 +128,7 @@ impl Caller {
             admit_write(&self.cx, flags)?;
             self.running.note_write();
         }
-        Ok(entry)
+        Ok(())
     }
 
     async fn run(
@@ -149,6 +157,10 @@ impl Caller {
             args: &args,
             db,
         };
+        if matches!(outcome, Err(CommandError::Store(StoreError::Conflict))) {
+            // it will run again
+            return outcome;
+        }
         let error = outcome.as_ref().err().map(ToString::to_string);
         ran.count(&self.cx, error.as_deref());
         ran.tell_monitors(&self.cx);

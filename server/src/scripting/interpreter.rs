@@ -14,7 +14,7 @@ use mlua::{Function, HookTriggers, Lua, LuaOptions, LuaString, StdLib, Table, Va
 
 use super::course::Course;
 use super::functions::Library;
-use super::native::{self, SANDBOX_CHUNK, stop_text};
+use super::native::{self, COUNTED, SANDBOX_CHUNK, stop_text};
 use super::raised::plain_text;
 use super::register::{Entry, Registered};
 use super::sha1::Sha1;
@@ -29,6 +29,23 @@ const IDLE_BYTES_MAX: usize = 4 * 1024 * 1024;
 const COMPILED_COUNT_MAX: usize = 512;
 /// Instructions of Lua between two looks at the clock: some ten microseconds.
 const LOOK_INSTRUCTION_COUNT: u32 = 1000;
+
+/// An error that a script answers.
+pub(super) struct Failure {
+    /// The reply's text.
+    pub(super) text: String,
+    /// Whether it is that of a command, which was counted.
+    pub(super) is_counted: bool,
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            is_counted: false,
+        }
+    }
+}
 
 /// What is run.
 pub(super) enum Code {
@@ -155,7 +172,7 @@ impl Interpreter {
 
     /// Runs a script to its end: its reply, or the text of the error. To be called on a stack of
     /// its own.
-    pub(super) fn run(&self, script: &Script, protocol: Protocol) -> Result<ReplyBuf, String> {
+    pub(super) fn run(&self, script: &Script, protocol: Protocol) -> Result<ReplyBuf, Failure> {
         let label = script.label();
         let outcome = match &script.code {
             Code::Text(name, text) => self.call_script(script, &self.compile(*name, text)?),
@@ -166,7 +183,7 @@ impl Interpreter {
         };
         outcome
             .and_then(|(is_well, value)| self.reply(&label, is_well, &value, protocol))
-            .unwrap_or_else(|error| Err(self.failure(&label, &error)))
+            .unwrap_or_else(|error| Err(self.failure(&label, &error).into()))
     }
 
     /// The reply to an error outside of the script's own Lua.
@@ -197,9 +214,13 @@ impl Interpreter {
         is_well: bool,
         value: &Value,
         protocol: Protocol,
-    ) -> mlua::Result<Result<ReplyBuf, String>> {
-        if !is_well {
-            return Ok(Err(error_text(label, value)?));
+    ) -> mlua::Result<Result<ReplyBuf, Failure>> {
+        let is_returned_error = match value.as_table() {
+            Some(table) => table.raw_get::<Value>("err")?.is_string(),
+            None => false,
+        };
+        if !is_well || is_returned_error {
+            return error_text(label, value).map(Err);
         }
         let mut reply = ReplyBuf::new(protocol);
         to_reply::encode(&mut reply, value, self.course.protocol())?;
@@ -286,26 +307,29 @@ fn look(lua: &Lua, course: &Rc<Course>) -> mlua::Result<VmState> {
 }
 
 /// The reply to an error that was raised in a script.
-fn error_text(name: &str, problem: &Value) -> mlua::Result<String> {
+fn error_text(name: &str, problem: &Value) -> mlua::Result<Failure> {
     let Value::Table(table) = problem else {
         let text = match problem {
             Value::String(text) => text.to_string_lossy(),
             Value::Error(error) => plain_text(error),
             _ => "execution failure".to_owned(),
         };
-        return Ok(failure(name, &text));
+        return Ok(failure(name, &text).into());
     };
+    let is_counted = !table.raw_get::<Value>(COUNTED)?.is_nil();
     let text = match table.raw_get("err")? {
         Value::String(text) => text.to_string_lossy(),
         _ => "ERR unknown error".to_owned(),
     };
     let text = text.strip_prefix('-').unwrap_or(&text);
     let (source, line): (Value, Value) = (table.raw_get("source")?, table.raw_get("line")?);
-    if source.is_nil() || line.is_nil() {
-        return Ok(text.to_owned());
-    }
-    let (source, line) = (source.to_string()?, line.to_string()?);
-    Ok(format!("{text} script: {name}, on {source}:{line}."))
+    let text = if source.is_nil() || line.is_nil() {
+        text.to_owned()
+    } else {
+        let (source, line) = (source.to_string()?, line.to_string()?);
+        format!("{text} script: {name}, on {source}:{line}.")
+    };
+    Ok(Failure { text, is_counted })
 }
 
 fn failure(name: &str, text: &str) -> String {

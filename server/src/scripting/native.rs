@@ -19,7 +19,7 @@ use super::course::{Course, LineLevel, Stop};
 use super::from_reply::{error_table, value_of};
 use super::interpreter::MEMORY_BYTES_MAX;
 use super::libraries;
-use super::raised::{Raised, plain_text};
+use super::raised::{Origin, Raised, plain_text};
 use super::register::{self, Registered};
 use super::sha1::Sha1;
 use crate::command::resolve;
@@ -33,6 +33,9 @@ const FRAMES_ABOVE_MAX: usize = 6;
 pub(super) const SANDBOX_CHUNK: &str = "=sandbox";
 /// What Lua writes before errors that come out of it.
 const SANDBOX_PLACE: &[u8] = b"sandbox:";
+
+/// The field of an error that a command has answered, by Redis's name: it is counted already.
+pub(super) const COUNTED: &str = "ignore_error_stats_update";
 
 /// All that the sandbox is given.
 pub(super) fn table(
@@ -110,17 +113,25 @@ pub(super) fn refuse<T>(text: &str) -> mlua::Result<T> {
 fn call(lua: &Lua, course: &Rc<Course>, is_raising: bool) -> mlua::Result<Function> {
     let course = Rc::clone(course);
     lua.create_function(move |lua, args: MultiValue| {
-        let reply = match request(&args) {
-            Ok(args) => course.call(args),
-            Err(text) => Some(Bytes::from(format!("-ERR {text}\r\n"))),
+        let args = match request(&args) {
+            Ok(args) => args,
+            Err(text) if is_raising => return refuse(text),
+            Err(text) => {
+                let text = format!("ERR {text}");
+                return error_table(lua, text.as_bytes()).map(Value::Table);
+            }
         };
-        let Some(reply) = reply else {
+        let Some(reply) = course.call(args) else {
             return Err(mlua::Error::runtime(stop_text(&course)));
         };
         match value_of(lua, &reply)? {
-            Value::Table(table) if is_raising && reply.starts_with(b"-") => {
-                let text: LuaString = table.raw_get("err")?;
-                Err(Raised::of_redis(text.to_string_lossy()).into())
+            Value::Table(table) if reply.starts_with(b"-") => {
+                if is_raising {
+                    let text: LuaString = table.raw_get("err")?;
+                    return Err(Raised::of_command(text.to_string_lossy()).into());
+                }
+                table.raw_set(COUNTED, true)?;
+                Ok(Value::Table(table))
             }
             value => Ok(value),
         }
@@ -327,8 +338,8 @@ fn seen(lua: &Lua, problem: Value) -> mlua::Result<Value> {
         return Ok(problem);
     };
     let text = plain_text(&error);
-    if Raised::is_of_redis(&error) {
-        return error_table(lua, text.as_bytes()).map(Value::Table);
+    if Raised::origin(&error) != Origin::Library {
+        return raised_table(lua, &error).map(Value::Table);
     }
     lua.create_string(text).map(Value::String)
 }
@@ -352,8 +363,8 @@ fn handler(lua: &Lua, course: &Rc<Course>) -> mlua::Result<Function> {
             Value::Error(_) if course.stop().is_some() => {
                 prefixed(lua, stop_text(&course).as_bytes())?
             }
-            Value::Error(error) if Raised::is_of_redis(&error) => {
-                error_table(lua, plain_text(&error).as_bytes())?
+            Value::Error(error) if Raised::origin(&error) != Origin::Library => {
+                raised_table(lua, &error)?
             }
             Value::Error(error) => prefixed(lua, plain_text(&error).as_bytes())?,
             other => prefixed(lua, other.to_string()?.as_bytes())?,
@@ -376,6 +387,15 @@ fn handler(lua: &Lua, course: &Rc<Course>) -> mlua::Result<Function> {
         }
         Ok(table)
     })
+}
+
+/// The table of an error that one of Redis's functions raised.
+fn raised_table(lua: &Lua, error: &mlua::Error) -> mlua::Result<Table> {
+    let table = error_table(lua, plain_text(error).as_bytes())?;
+    if Raised::origin(error) == Origin::Command {
+        table.raw_set(COUNTED, true)?;
+    }
+    Ok(table)
 }
 
 fn prefixed(lua: &Lua, text: &[u8]) -> mlua::Result<Table> {

@@ -10,7 +10,18 @@ use mlua::Lua;
 #[error("{text}")]
 pub(super) struct Raised {
     text: String,
-    is_of_redis: bool,
+    origin: Origin,
+}
+
+/// Where an error comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A library.
+    Library,
+    /// One of Redis's functions.
+    Function,
+    /// A command, which was counted as one that failed.
+    Command,
 }
 
 impl Raised {
@@ -18,7 +29,15 @@ impl Raised {
     pub(super) fn of_redis(text: String) -> Self {
         Self {
             text,
-            is_of_redis: true,
+            origin: Origin::Function,
+        }
+    }
+
+    /// An error that a command has answered.
+    pub(super) fn of_command(text: String) -> Self {
+        Self {
+            text,
+            origin: Origin::Command,
         }
     }
 
@@ -32,18 +51,18 @@ impl Raised {
         let place = place.flatten().unwrap_or_default();
         Self {
             text: format!("{place}{text}"),
-            is_of_redis: false,
+            origin: Origin::Library,
         }
     }
 
-    /// Whether an error is one of Redis's functions.
-    pub(super) fn is_of_redis(error: &mlua::Error) -> bool {
+    /// Where an error comes from.
+    pub(super) fn origin(error: &mlua::Error) -> Origin {
         match error {
-            mlua::Error::CallbackError { cause, .. } => Self::is_of_redis(cause),
+            mlua::Error::CallbackError { cause, .. } => Self::origin(cause),
             mlua::Error::ExternalError(error) => error
                 .downcast_ref::<Self>()
-                .is_some_and(|raised| raised.is_of_redis),
-            _ => false,
+                .map_or(Origin::Library, |raised| raised.origin),
+            _ => Origin::Library,
         }
     }
 }

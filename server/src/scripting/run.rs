@@ -12,7 +12,7 @@ use super::ask::{Answer, Ask};
 use super::call::{Caller, Conflicted};
 use super::course::Stop;
 use super::functions::{FunctionSpec, Library};
-use super::interpreter::{Code, Script};
+use super::interpreter::{Code, Failure, Script};
 use super::pool::Interpreters;
 use super::register::Entry;
 use super::running::Running;
@@ -51,7 +51,7 @@ pub(crate) struct Request {
 }
 
 /// What a run came to: the script's reply or error. Both are committed.
-type Outcome = Result<ReplyBuf, String>;
+type Outcome = Result<ReplyBuf, Failure>;
 
 /// Compiles a script, for the error.
 pub(crate) async fn check(cx: &Cx, name: Sha1, text: &[u8]) -> Result<(), CommandError> {
@@ -76,7 +76,12 @@ pub(crate) async fn run(cx: &Cx, request: Request) -> Result<ReplyBuf, CommandEr
         }
     };
     run.tell();
-    outcome.map_err(CommandError::other)
+    outcome.map_err(|failure| {
+        if failure.is_counted {
+            cx.session.note_error_counted();
+        }
+        CommandError::other(failure.text)
+    })
 }
 
 /// What an interpreter is to run, the function's name if it is one, and what it says of itself.

@@ -184,7 +184,7 @@ local strict = {
 }
 setmetatable(globals, strict)
 setmetatable(native.loading, strict)
-local around = { __index = globals, __newindex = refuse, __metatable = {} }
+local around = { __index = globals, __newindex = refuse, __metatable = protect({}) }
 setmetatable(_G, around)
 hidden[_G] = globals
 

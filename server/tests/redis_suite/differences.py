@@ -4,14 +4,19 @@ import dataclasses
 import os
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "differences.txt")
-KINDS = ("skip", "differs")
+KINDS = ("skip", "differs", "option")
+FORMS = ("*", "strict", "normal")
 
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """One line: what is done, in which file (`*`: in any), of which test, and why."""
+    """One line: what is done, in which form and file (`*`: in any), of which test, and why.
+
+    `option` gives the harness an option for a file, in the place of a test's name.
+    """
 
     kind: str
+    form: str
     file: str
     test: str
     reason: str
@@ -26,7 +31,8 @@ def read(path=PATH):
             if not line or line.startswith("#"):
                 continue
             words = [word.strip() for word in line.split("|")]
-            if len(words) != 4 or words[0] not in KINDS or not all(words):
-                raise ValueError(f"{path}:{number}: not `kind | file | test | reason`")
+            is_whole = len(words) == 5 and all(words)
+            if not is_whole or words[0] not in KINDS or words[1] not in FORMS:
+                raise ValueError(f"{path}:{number}: not `kind | form | file | test | reason`")
             found.append(Difference(*words))
     return found

@@ -4,6 +4,7 @@
 //! Owns the rows, sorted by name within their group. Must never hold code.
 
 mod bitmap;
+mod cluster;
 mod connection;
 mod geo;
 mod hashes;
@@ -24,6 +25,7 @@ use super::CommandSpec;
 /// All rows, by group.
 pub const GROUPS: [&[CommandSpec]; 15] = [
     bitmap::ROWS,
+    cluster::ROWS,
     connection::ROWS,
     geo::ROWS,
     hashes::ROWS,

@@ -122,8 +122,9 @@ async fn results(
     mut options: Options,
 ) -> Result<Vec<Option<Bytes>>, CommandError> {
     let is_set = found.as_ref().map(Snapshot::value_type) == Some(ValueType::Set);
-    if is_set && !options.is_sorted && options.destination.is_some() {
-        // a set has no order of its own that could be stored
+    let is_kept = options.destination.is_some() || cx.session.is_inner();
+    if is_set && !options.is_sorted && is_kept {
+        // a set has no order of its own that could be stored, or that a script could rely on
         (options.is_sorted, options.is_alpha) = (true, true);
     }
     let elements = match found {

@@ -47,8 +47,14 @@ impl Functions {
     ) -> Result<(), CommandError> {
         let _turn = self.change.lock().await;
         let mut catalog = Catalog::clone(&self.catalog());
+        let kept = encode(&catalog).await;
         change(&mut catalog)?;
         let payload = encode(&catalog).await;
+        if payload == kept {
+            // what is loaded once more is on the disk already
+            self.publish(catalog);
+            return Ok(());
+        }
         let written = tokio::task::spawn_blocking(move || file::write(&directory, &payload)).await;
         match written {
             Ok(Ok(())) => {}
