@@ -209,7 +209,7 @@ impl Store {
     }
 
     /// Fails when a writer without room would wait for ever, perhaps: for a paused cleaner, or for
-    /// one to which damage has left nothing to clean.
+    /// one to which damage, or devices that give no segment, have left nothing to clean.
     pub(crate) fn check_room_comes(&self) -> Result<(), StoreError> {
         let (cleaner, segments) = (self.cleaner(), self.segments());
         if cleaner.is_busy()
@@ -222,7 +222,8 @@ impl Store {
             self.counters().writes_refused_paused.add(1);
             "the cleaner is paused"
         } else if segments.usable_count() <= CLEANER_SEGMENTS + OPEN_SEGMENTS {
-            "damage keeps all others from being cleaned; `cellar check --repair` gives them up"
+            "the devices give no more, or damage keeps all others from being cleaned \
+             (`cellar check --repair` gives them up)"
         } else {
             return Ok(());
         };

@@ -49,6 +49,8 @@ async fn keep_ready(worker: &Rc<Worker>, again: bool) {
                 again = false;
                 if is_news {
                     tracing::warn!(%error, "a segment cannot be allocated; it is tried again");
+                    // Whoever waits for room finds out whether it comes.
+                    worker.store().log().room().notify_waiters();
                 }
             }
         }

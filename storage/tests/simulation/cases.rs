@@ -21,6 +21,10 @@ const VALUE_BYTES: usize = 30_000;
 const FLUSH_US: u64 = 2_000;
 /// Values that fill more than the unit in which the log goes out by itself.
 const FILLING_COUNT: u64 = 12;
+/// More values than the devices of these cases hold.
+const MANY: u64 = 1_000;
+/// Longer than anything that ends takes.
+const PATIENCE_US: u64 = 60_000_000;
 /// "Input/output error".
 const EIO: i32 = 5;
 
@@ -99,6 +103,36 @@ fn nothing_becomes_durable_after_a_write_failed() {
         (before, handle.durable_lsn())
     });
     assert_eq!(after.0, after.1);
+}
+
+/// A device without room for one segment gives none: writers are told so, and wait no longer than
+/// it takes to find out.
+#[test]
+fn a_device_without_room_refuses_writes() {
+    for segments in [0, 1, 2, 5, 6, 8] {
+        let device = blank();
+        let bytes = RESERVED_BYTES + segments * u64::from(SEGMENT_BYTES_MIN);
+        device.1.limit_room(bytes);
+        with_store(&device, async |handle| {
+            for number in 0.. {
+                let setting = set(&handle, number);
+                let late = device.0.sleep(PATIENCE_US);
+                let outcome = tokio::select! {
+                    biased;
+                    outcome = setting => outcome,
+                    () = late => panic!("a write waits for room that {segments} segments lack"),
+                };
+                match outcome {
+                    Ok(()) => assert!(number < MANY, "there is room for some values only"),
+                    Err(error) => {
+                        assert!(matches!(error, StoreError::OutOfSpace), "{error}");
+                        break;
+                    }
+                }
+            }
+            assert!(handle.flush_all().await.is_ok());
+        });
+    }
 }
 
 /// What a closing cannot say durably it must not leave unsaid.
