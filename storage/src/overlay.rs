@@ -26,7 +26,7 @@ use crate::read::{CompactRecord, StoredRecord};
 use crate::store::Store;
 use crate::units::Lsn;
 use crate::worker::Worker;
-use crate::write::{Condition, Effect, Mark, Outcome, Prepared, Terms};
+use crate::write::{Condition, Effect, Mark, Outcome, Prepared, Terms, keep_rooted};
 
 /// Keys that a transaction wanted and could not have at once.
 #[derive(Clone, Debug, Default)]
@@ -288,10 +288,11 @@ impl Overlay {
         let new = self.new.take();
         self.bytes.set(0);
         let locks = self.locks.take().ok_or(StoreError::Conflict)?;
-        let writes: Vec<_> = pending
+        let mut writes: Vec<_> = pending
             .iter()
             .map(|(identity, pending)| pending.prepare(*identity))
             .collect();
+        keep_rooted(&mut writes);
         let terms = Terms {
             held: Some(&locks),
             mark: self.mark.replace(Mark::Change),

@@ -15,7 +15,7 @@ use crate::paged::{NewCollection, PageSource};
 use crate::value::{Encoding, TypedValue, ValueBody, ValueType};
 use crate::write::{
     Attempt, Content, Effect, Item, Outcome, Prepared, Refused, Terms, Write, WriteBatch,
-    check_detail, check_inline, check_key, check_value,
+    check_detail, check_inline, check_key, check_value, keep_rooted,
 };
 
 /// Keys that one commit of a command that only removes takes: their buckets are locked together.
@@ -148,7 +148,8 @@ impl Handle {
             self.remove_in_steps(&items, terms).await
         } else {
             let pages = pages.iter().map(|page| page.prepare(&self.worker));
-            let writes: Vec<_> = pages.chain(items.iter().map(Item::prepare)).collect();
+            let mut writes: Vec<_> = pages.chain(items.iter().map(Item::prepare)).collect();
+            keep_rooted(&mut writes);
             self.write(&writes, terms).await
         };
         self.settle(new);

@@ -5,6 +5,7 @@
 //! there, the entries are put. Nothing waits inside; what is missing makes the caller release
 //! everything, wait, and start over.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use cellar_index::{BucketLocks, Entry, Identity, VALUE_TYPE_PAGE};
@@ -130,6 +131,20 @@ impl Prepared<'_> {
             expiry_s: entry_seconds(expiry_ms),
         })
     }
+}
+
+/// Leaves out pages to whose collection no root of the batch leads: another write to the root's key
+/// took its place, and nobody would ever sweep them.
+pub(crate) fn keep_rooted(writes: &mut Vec<Prepared<'_>>) {
+    if !writes.iter().any(Prepared::is_page) {
+        return;
+    }
+    let roots = writes.iter().filter_map(Prepared::root);
+    let roots: HashSet<_> = roots.map(|root| root.id).collect();
+    writes.retain(|write| match write.effect {
+        Effect::Page { key } => roots.contains(&key.collection),
+        Effect::Put { .. } | Effect::Remove { .. } => true,
+    });
 }
 
 /// The writes of a batch that are carried out.

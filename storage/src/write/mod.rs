@@ -17,7 +17,7 @@ mod terms;
 
 pub use batch::{Attempt, Outcome, WriteBatch};
 pub(crate) use batch::{Condition, Write};
-pub(crate) use commit::{Effect, Prepared, Refused};
+pub(crate) use commit::{Effect, Prepared, Refused, keep_rooted};
 pub(crate) use item::{
     Content, Item, check_detail, check_inline, check_key, check_page, check_value,
 };
