@@ -1,14 +1,18 @@
 //! Operations that write without reading first: sets, removals, batches, and those on databases.
 
+use std::future::{Future, poll_fn};
 use std::ops::Range;
+use std::pin::pin;
+use std::rc::Rc;
 
 use bytes::Bytes;
-use cellar_storage::{Attempt, Db, Encoding, WriteBatch};
+use cellar_storage::{Attempt, Db, Encoding, Lsn, StoreError, WriteBatch};
 
 use crate::client::{Client, SHARED};
 use crate::journal::Line;
-use crate::model::{Key, Shown, Version, ensure};
+use crate::model::{Key, Shown, Violation, ensure};
 use crate::scene::Failure;
+use crate::value::{Version, put};
 
 /// Keys of one batch at most.
 const BATCH_KEYS_MAX: u64 = 8;
@@ -38,12 +42,6 @@ impl Existence {
             Self::Doubtful | Self::Unsure => true,
         }
     }
-}
-
-/// Adds the set of a version to a batch.
-pub(crate) fn put(batch: &mut WriteBatch, (db, key): &Key, version: &Version) {
-    let (value, expiry_ms) = (version.value.clone(), version.expiry_ms);
-    batch.set(*db, key.clone(), value, Encoding::Raw, expiry_ms);
 }
 
 impl Client {
@@ -86,19 +84,20 @@ impl Client {
     async fn set_key(&mut self, key: Key) -> Result<(), Failure> {
         let (shown, version) = (self.shown(), self.version());
         let tries = self.random.flip();
-        let attempt = if tries {
-            let (db, name) = (key.0, &key.1);
-            self.handle
-                .try_set(db, name, &version.value, Encoding::Raw, version.expiry_ms)
-        } else {
-            Attempt::Blocked
+        let attempt = match version.value.text().filter(|_| tries) {
+            Some(text) => {
+                let (db, name) = (key.0, &key.1);
+                self.handle
+                    .try_set(db, name, text, Encoding::Raw, version.expiry_ms)
+            }
+            None => Attempt::Blocked,
         };
         match attempt {
             Attempt::Done => {}
             Attempt::Failed(error) => return Err(error.into()),
             Attempt::Blocked => {
                 let mut batch = WriteBatch::new();
-                put(&mut batch, &key, &version);
+                put(&self.handle, &mut batch, &key, &version);
                 self.handle.commit(batch).await?;
             }
         }
@@ -112,7 +111,7 @@ impl Client {
         let (shown, version, start_ms) = (self.shown(), self.version(), self.scene.now_ms());
         let start = self.scene.model.borrow().last();
         let mut batch = WriteBatch::new();
-        put(&mut batch, &key, &version);
+        put(&self.handle, &mut batch, &key, &version);
         if wants_absent {
             batch.only_if_absent();
         } else {
@@ -152,7 +151,7 @@ impl Client {
         for db in self.own_dbs() {
             for number in numbers.clone() {
                 let (key, version) = ((db, self.key(number)), self.version());
-                put(&mut batch, &key, &version);
+                put(&self.handle, &mut batch, &key, &version);
                 effects.push((key.0, key.1, Some(version)));
             }
         }
@@ -215,7 +214,7 @@ impl Client {
         for key in keys {
             let version = (self.random.below(5) > 0).then(|| self.version());
             match &version {
-                Some(version) => put(&mut batch, &key, version),
+                Some(version) => put(&self.handle, &mut batch, &key, version),
                 None => {
                     batch.remove(key.0, key.1.clone());
                 }
@@ -223,7 +222,7 @@ impl Client {
             // Of several values for one key the last one counts.
             if version.is_some() && self.random.below(8) == 0 {
                 let last = self.version();
-                put(&mut batch, &key, &last);
+                put(&self.handle, &mut batch, &key, &last);
                 versions.push((key, Some(last)));
             } else {
                 versions.push((key, version));
@@ -251,15 +250,50 @@ impl Client {
         if dbs.iter().any(|db| !self.is_safe_to_flush(*db)) {
             return Ok(());
         }
-        match dbs[..] {
-            [db] => self.handle.flush_db(db).await?,
-            _ => self.handle.flush_all().await?,
-        }
-        let at = (self.handle.published_lsn(), self.scene.now_us());
-        self.scene
-            .note(self.number, Line::Flushes(at.0, dbs.clone()));
-        self.scene.model.borrow_mut().flush(at, &dbs)?;
-        self.acknowledge(at.0).await
+        let (handle, scene, number) = (self.handle.clone(), Rc::clone(&self.scene), self.number);
+        let flushing = async {
+            match dbs[..] {
+                [db] => handle.flush_db(db).await,
+                _ => handle.flush_all().await,
+            }
+        };
+        let flushed = |lsn| {
+            scene.note(number, Line::Flushes(lsn, dbs.clone()));
+            let at = (lsn, scene.now_us());
+            scene.model.borrow_mut().flush(at, &dbs)
+        };
+        let lsn = self.change_map(flushing, flushed).await?;
+        self.acknowledge(lsn).await
+    }
+
+    /// Changes what database numbers mean: `note` is told of the log's end in the very poll in which
+    /// that happens. Those who watch keys are told until it returns.
+    async fn change_map(
+        &self,
+        change: impl Future<Output = Result<(), StoreError>>,
+        note: impl Fn(Lsn) -> Result<(), Violation>,
+    ) -> Result<Lsn, Failure> {
+        let scene = &self.scene;
+        scene.map_changes.set(scene.map_changes.get() + 1);
+        let (mut change, mut noted) = (pin!(change), None);
+        let changed = poll_fn(|context| {
+            let before = self.handle.published_lsn();
+            let polled = change.as_mut().poll(context);
+            let after = self.handle.published_lsn();
+            if after > before {
+                noted = Some((after, note(after)));
+            }
+            polled
+        });
+        let outcome = changed.await;
+        scene.map_changes.set(scene.map_changes.get() - 1);
+        outcome?;
+        let (lsn, is_right) = noted.unwrap_or_else(|| {
+            let lsn = self.handle.published_lsn();
+            (lsn, note(lsn))
+        });
+        is_right?;
+        Ok(lsn)
     }
 
     fn is_safe_to_flush(&self, db: Db) -> bool {
@@ -271,11 +305,14 @@ impl Client {
     /// Exchanges its two databases.
     pub(crate) async fn swap(&mut self) -> Result<(), Failure> {
         let [a, b] = self.own_dbs();
-        self.handle.swap_db(a, b).await?;
-        let at = (self.handle.published_lsn(), self.scene.now_us());
-        self.scene.note(self.number, Line::Swaps(at.0, a, b));
-        self.scene.model.borrow_mut().swap(at, a, b)?;
-        self.acknowledge(at.0).await
+        let (handle, scene, number) = (self.handle.clone(), Rc::clone(&self.scene), self.number);
+        let swapped = |lsn| {
+            scene.note(number, Line::Swaps(lsn, a, b));
+            let at = (lsn, scene.now_us());
+            scene.model.borrow_mut().swap(at, a, b)
+        };
+        let lsn = self.change_map(handle.swap_db(a, b), swapped).await?;
+        self.acknowledge(lsn).await
     }
 }
 

@@ -1,9 +1,12 @@
 //! Counterexamples that runs found, each as short as it can be told. Owns a store on one device and
 //! the steps that lead to it.
 
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use cellar_storage::clock::SimClock;
 use cellar_storage::device::Operation;
 use cellar_storage::device::sim::{Effect, Fault, Latency, SimDevice, SimExecutor};
@@ -13,6 +16,8 @@ use cellar_storage::{
     Clock, Db, Device, Encoding, Handle, SEGMENT_BYTES_MIN, Store, StoreError, StoreOptions,
     WriteBatch,
 };
+
+use crate::value::{Value, Version, put};
 
 const DB: Db = Db(0);
 /// Of values that take a good part of a record's bound.
@@ -103,6 +108,39 @@ fn nothing_becomes_durable_after_a_write_failed() {
         (before, handle.durable_lsn())
     });
     assert_eq!(after.0, after.1);
+}
+
+/// What a transaction or a batch writes over itself it does not write: its pages would have no root
+/// and nobody to sweep them. Found by seed 2.
+#[test]
+fn a_collection_that_is_written_over_at_once_leaves_no_pages() {
+    let key = (DB, Bytes::from_static(b"k"));
+    let page = Bytes::from(vec![1; VALUE_BYTES]);
+    let pages = Rc::new(BTreeMap::from([(0, page.clone()), (3, page)]));
+    let collection = Version {
+        value: Value::Paged(pages),
+        expiry_ms: None,
+    };
+    with_store(&blank(), async |handle| {
+        let transaction = handle.begin(&[(key.0, &key.1)]).await;
+        let inside = transaction.handle();
+        let mut batch = WriteBatch::new();
+        put(&inside, &mut batch, &key, &collection);
+        inside.commit(batch).await.expect("it is collected");
+        let mut batch = WriteBatch::new();
+        batch.remove(key.0, key.1.clone());
+        inside.commit(batch).await.expect("it is collected");
+        transaction.commit().await.expect("there is room");
+        assert_eq!(handle.store().stats().live_bytes, 0);
+        let mut batch = WriteBatch::new();
+        put(&handle, &mut batch, &key, &collection);
+        batch.set(key.0, key.1.clone(), "v", Encoding::Raw, None);
+        handle.commit(batch).await.expect("there is room");
+        let mut batch = WriteBatch::new();
+        batch.remove(key.0, key.1.clone());
+        handle.commit(batch).await.expect("there is room");
+        assert_eq!(handle.store().stats().live_bytes, 0);
+    });
 }
 
 /// A device without room for one segment gives none: writers are told so, and wait no longer than

@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
-use bytes::Bytes;
 use cellar_storage::device::sim::SimRandom;
 use cellar_storage::{AppendFsync, Clock, Db, EvictionPolicy, Handle, Lsn, StoreError};
 
 use crate::journal::Line;
-use crate::model::{Effect, Held, Key, Shown, Version, Violation, ensure};
+use crate::model::{Effect, Key, Shown, Violation, ensure};
 use crate::policies::always_finds;
 use crate::scene::{Failure, Scene, Task};
 use crate::trouble::Trouble;
+use crate::value::Held;
 
 /// The database in which all clients have keys.
 pub(crate) const SHARED: Db = Db(0);
@@ -22,11 +22,6 @@ pub(crate) const SHARED: Db = Db(0);
 pub(crate) const CONTENDED_COUNT: u64 = 10;
 /// Keys in it that everybody increments; never removed but by a flush.
 pub(crate) const COUNTER_COUNT: u64 = 4;
-/// A deadline that no run lives to see, in milliseconds from now.
-const FAR_MS: u64 = 3_600_000;
-/// Deadlines that come soon, in milliseconds from now.
-const NEAR_MS: u64 = 4_000;
-
 /// What a read has to wait for before its reply may go, and the commit that it then speaks for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reliance {
@@ -53,12 +48,16 @@ pub(crate) struct Client {
 }
 
 /// All operations, with their weights.
-const OPERATIONS: [(&str, u64); 22] = [
+const OPERATIONS: [(&str, u64); 26] = [
     ("set", 260),
     ("set if", 50),
     ("remove", 0),
     ("batch", 80),
     ("write range", 60),
+    ("rewrite pages", 60),
+    ("write ahead", 10),
+    ("transaction", 50),
+    ("watch", 30),
     ("set expiry", 50),
     ("rename", 40),
     ("copy", 40),
@@ -115,6 +114,7 @@ impl Client {
                 tally.operation_us_max = tally.operation_us_max.max(took_us);
             }
             self.scene.note(self.number, Line::Ends(outcome.is_ok()));
+            let outcome = outcome.and_then(|()| Ok(self.check_watches()?));
             if !self.goes_on(name, outcome) {
                 break;
             }
@@ -152,6 +152,7 @@ impl Client {
             "remove" => plan.removal_percent * WEIGHT_PER_PERCENT,
             "wait" => plan.waits_per_mille,
             // While some read slowly others write.
+            "rewrite pages" | "write ahead" if plan.collection_percent == 0 => 0,
             "get slowly" if self.number.is_multiple_of(2) => 1,
             "get slowly" => plan.slow_reads_per_mille,
             "flush" => plan.flushes_per_mille,
@@ -177,6 +178,10 @@ impl Client {
             "remove" => self.remove().await,
             "batch" => self.batch().await,
             "write range" => self.write_range().await,
+            "rewrite pages" => self.rewrite_pages().await,
+            "write ahead" => self.write_ahead().await,
+            "transaction" => self.transaction().await,
+            "watch" => Ok(self.watch()?),
             "set expiry" => self.set_expiry().await,
             "rename" => self.rename().await,
             "copy" => self.copy().await,
@@ -267,101 +272,7 @@ impl Client {
         }
     }
 
-    // ---- what operations are made of
-
-    /// The client's own databases.
-    pub(crate) fn own_dbs(&self) -> [Db; 2] {
-        dbs_of(self.number)
-    }
-
-    /// One of the client's own databases.
-    pub(crate) fn own_db(&mut self) -> Db {
-        self.own_dbs()[self.random.below(2) as usize]
-    }
-
-    /// A key in one of the client's own databases.
-    pub(crate) fn own_key(&mut self) -> Key {
-        let db = self.own_db();
-        let count = self.scene.plan.keys_per_database;
-        let is_hot = self.random.below(100) < self.scene.plan.skew_percent;
-        let number = self
-            .random
-            .below(if is_hot { count.div_ceil(10) } else { count });
-        (db, self.key(number))
-    }
-
-    /// The key with this number among the client's own; some are long.
-    pub(crate) fn key(&self, number: u64) -> Bytes {
-        key_of(self.number, number)
-    }
-
-    /// A key of any client's, mostly one of its own.
-    pub(crate) fn any_key(&mut self) -> Key {
-        match self.random.below(20) {
-            0..12 => self.own_key(),
-            12..15 => self.contended_key(),
-            15 | 16 => self.counter_key(),
-            _ => self.others_key(),
-        }
-    }
-
-    /// A key in one of the databases of any client.
-    pub(crate) fn others_key(&mut self) -> Key {
-        let (clients, keys) = (
-            self.scene.plan.client_count,
-            self.scene.plan.keys_per_database,
-        );
-        let (client, number) = (self.random.below(clients), self.random.below(keys));
-        let db = dbs_of(client)[self.random.below(2) as usize];
-        (db, key_of(client, number))
-    }
-
-    /// A key that all clients set.
-    pub(crate) fn contended_key(&mut self) -> Key {
-        (
-            SHARED,
-            Bytes::from(format!("contended:{}", self.random.below(CONTENDED_COUNT))),
-        )
-    }
-
-    /// A key that all clients increment.
-    pub(crate) fn counter_key(&mut self) -> Key {
-        (
-            SHARED,
-            Bytes::from(format!("counter:{}", self.random.below(COUNTER_COUNT))),
-        )
-    }
-
-    /// A fresh value.
-    pub(crate) fn value(&mut self) -> Bytes {
-        let len = self.scene.plan.sizes.draw(&mut self.random);
-        Bytes::from(self.scene.value(len))
-    }
-
-    /// A deadline for a new value, or none.
-    pub(crate) fn deadline(&mut self) -> Option<u64> {
-        let wants = self.random.below(100) < self.scene.plan.deadline_percent;
-        wants.then(|| self.some_deadline())
-    }
-
-    /// A deadline, mostly one that comes soon.
-    pub(crate) fn some_deadline(&mut self) -> u64 {
-        let now_ms = self.scene.now_ms();
-        match self.random.below(8) {
-            0 => now_ms + FAR_MS,
-            1 => (now_ms + self.random.below(NEAR_MS)).next_multiple_of(1_000) + 1_000,
-            2 => now_ms + 1 + self.random.below(20),
-            _ => now_ms + 1 + self.random.below(NEAR_MS),
-        }
-    }
-
-    /// A fresh value, with a deadline or without.
-    pub(crate) fn version(&mut self) -> Version {
-        Version {
-            value: self.value(),
-            expiry_ms: self.deadline(),
-        }
-    }
+    // ---- what operations have in common
 
     pub(crate) fn shown(&self) -> Shown {
         self.scene.model.borrow().shown()
@@ -467,18 +378,4 @@ impl Client {
         self.scene.model.borrow_mut().acknowledge(lsn);
         Ok(())
     }
-}
-
-fn dbs_of(client: u64) -> [Db; 2] {
-    let first = (1 + 2 * client) as u8;
-    [Db(first), Db(first + 1)]
-}
-
-fn key_of(client: u64, number: u64) -> Bytes {
-    let tail = if number.is_multiple_of(13) {
-        "-".repeat(600)
-    } else {
-        String::new()
-    };
-    Bytes::from(format!("{client}:{number}{tail}"))
 }

@@ -6,15 +6,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use cellar_storage::device::sim::SimDevice;
-use cellar_storage::{Clock, Damage, Device, EvictionPolicy, INLINE_BYTES_MAX, Loss, ScrubState};
+use cellar_storage::{Clock, Damage, Device, EvictionPolicy, Loss, ScrubState};
 
 use crate::life::find_losses;
-use crate::model::{Key, Sighting, Version, Violation, ensure};
+use crate::model::{Key, Sighting, Violation, ensure};
 use crate::opening::Opened;
 use crate::pace::{STEPS_MAX, drive, finish, watch};
 use crate::rot::rot;
 use crate::scene::Scene;
 use crate::trouble::Trouble;
+use crate::value::Version;
 use crate::witness::{View, observe};
 use crate::world::World;
 
@@ -48,7 +49,7 @@ impl Spoilt {
     /// Whether `damage` tells of the key, if its record's header and the key itself are whole.
     fn is_told(&self, damage: &Damage, key: &Key, held: Option<&Version>) -> bool {
         let is_whole = self.offset - damage.device_offset >= HEAD_BYTES_MAX + key.1.len() as u64;
-        let is_paged = held.is_some_and(|version| version.value.len() > INLINE_BYTES_MAX);
+        let is_paged = held.is_some_and(|version| version.value.is_paged());
         match &damage.loss {
             Loss::Key(told) => !is_whole || *told == key.1,
             Loss::Page(..) => is_paged,

@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use cellar_storage::{Encoding, KeyLocks, Peek, WriteBatch};
 
-use crate::blind::{Existence, counter_bytes, put};
+use crate::blind::{Existence, counter_bytes};
 use crate::client::{Client, SHARED};
-use crate::model::{Held, Key, Shown, Version, Violation, ensure};
-use crate::reads::whole;
+use crate::model::{Key, Shown, Violation, ensure};
 use crate::scene::Failure;
+use crate::value::{Held, Value, Version, put, whole};
 
 /// Bytes of one range that is written, at most.
 const RANGE_BYTES_MAX: u64 = 40_000;
@@ -19,16 +19,24 @@ const VALUE_BYTES_MAX: usize = 110_000;
 impl Client {
     /// Takes the locks of keys. From then on none of them is evicted; whether one was before is
     /// looked for now.
-    async fn lock(&self, keys: &[&Key]) -> Result<KeyLocks, Violation> {
+    pub(crate) async fn lock(&self, keys: &[&Key]) -> Result<KeyLocks, Violation> {
         let names: Vec<_> = keys.iter().map(|(db, key)| (*db, &key[..])).collect();
         let locks = self.handle.lock(&names).await;
-        let now = self.scene.model.borrow().last();
+        self.find_losses_of(keys)?;
+        Ok(locks)
+    }
+
+    /// Looks whether keys were evicted before this moment. What has expired is gone either way.
+    pub(crate) fn find_losses_of(&self, keys: &[&Key]) -> Result<(), Violation> {
+        let (now, now_ms) = (self.scene.model.borrow().last(), self.scene.now_ms());
         for key in keys {
-            if self.handle.try_peek(key.0, &key.1) == Peek::Absent {
+            let held = self.held(self.shown(), key);
+            let has_to_be = held.is_some_and(|version| version.is_visible(now_ms));
+            if has_to_be && self.handle.try_peek(key.0, &key.1) == Peek::Absent {
                 self.was_evicted(key, now)?;
             }
         }
-        Ok(locks)
+        Ok(())
     }
 
     /// Reads a key under its lock, and checks it: the version, if it exists.
@@ -63,7 +71,11 @@ impl Client {
         let start_ms = self.scene.now_ms();
         let before = self.held(shown, &key);
         let before = before.filter(|version| version.is_visible(start_ms));
-        let old = before.as_ref().map_or(&[][..], |version| &version.value);
+        let old = match before.as_ref().map(|version| version.value.text()) {
+            Some(None) => return Ok(()),
+            Some(Some(text)) => &text[..],
+            None => &[],
+        };
         let offset = match self.random.below(3) {
             0 => old.len() as u64,
             1 => old.len() as u64 + self.random.below(GAP_BYTES_MAX),
@@ -101,7 +113,7 @@ impl Client {
             .filter(|_| !found_nothing)
             .and_then(|version| version.expiry_ms);
         let version = Version {
-            value: value.into(),
+            value: Value::Text(value.into()),
             expiry_ms,
         };
         self.committed(shown, vec![(key.0, key.1, Some(version))])
@@ -129,7 +141,7 @@ impl Client {
             .await
     }
 
-    fn check_existence(
+    pub(crate) fn check_existence(
         &self,
         shown: Shown,
         key: &Key,
@@ -206,7 +218,7 @@ impl Client {
             batch.remove(key.0, key.1.clone());
             None
         } else {
-            put(&mut batch, &key, &version);
+            put(&self.handle, &mut batch, &key, &version);
             if found.is_some() {
                 batch.only_if_present();
             } else {
@@ -229,8 +241,11 @@ impl Client {
     async fn count(&self, locks: &KeyLocks, shown: Shown, key: &Key) -> Result<u64, Failure> {
         let found = self.read_locked(locks, shown, key).await?;
         let bytes = found.map_or([0; 8], |version| {
-            version.value[..]
-                .try_into()
+            let text = version
+                .value
+                .text()
+                .map(|text| <[u8; 8]>::try_from(&text[..]));
+            text.expect("a counter is a string")
                 .expect("a counter has eight bytes")
         });
         Ok(u64::from_le_bytes(bytes))
@@ -275,7 +290,7 @@ impl Client {
         }
         self.handle.commit_locked(locks, batch).await?;
         let version = |count| Version {
-            value: counter_bytes(count),
+            value: Value::Text(counter_bytes(count)),
             expiry_ms: None,
         };
         let effects = counts

@@ -10,7 +10,11 @@
 //!   with `everysec` everything older than a second. A batch is one commit;
 //! - no key comes back that was removed, flushed or had expired, and every value is right by
 //!   content;
-//! - every read of a living store shows what its key held at its lookup;
+//! - every read of a living store shows what its key held at its lookup; a collection's pages are
+//!   all of the version that its root is of, and it has no others;
+//! - a transaction sees what it wrote, and others see, and a crash leaves, all of it or nothing;
+//! - who watches a key is told of each of its changes before anybody sees it, of its departure by a
+//!   deadline or a policy too, and of nothing else;
 //! - no operation waits for ever, and no task spins;
 //! - at rest the live bytes and the keys that the store counts are those that there are;
 //! - nothing counts as corrupt where nothing rotted;
@@ -55,9 +59,12 @@
 mod blind;
 mod cases;
 mod client;
+mod collection;
 mod decay;
+mod draws;
 mod extension;
 mod journal;
+mod judge;
 mod life;
 mod locked;
 mod model;
@@ -71,7 +78,10 @@ mod rot;
 mod scene;
 mod stage;
 mod tally;
+mod transaction;
 mod trouble;
+mod value;
+mod watches;
 mod witness;
 mod words;
 mod world;

@@ -1,54 +1,20 @@
 //! What the store must hold: every commit of a life in the order in which it happened, and what
-//! each key held after each. Owns the comparison of a recovered state with the states after all
-//! prefixes; must never look into the store.
+//! each key held after each; `judge` compares it with what was found. Must never look into the store.
 //!
 //! One thread runs everything, and a commit returns in the same poll in which it is published. So
 //! the order in which clients tell of their commits is the order of the log, across all clients.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fmt::Write;
 
 use bytes::Bytes;
 use cellar_storage::{DATABASE_COUNT_MAX, Db, EvictionPolicy, Lsn, StoreError};
 
 use crate::policies::Policies;
+use crate::value::{Held, Version};
 
 /// A key, as clients name it.
 pub(crate) type Key = (Db, Bytes);
-
-/// A key's value, with its deadline.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Version {
-    pub(crate) value: Bytes,
-    pub(crate) expiry_ms: Option<u64>,
-}
-
-impl Version {
-    pub(crate) fn is_visible(&self, now_ms: u64) -> bool {
-        self.expiry_ms.is_none_or(|deadline| deadline > now_ms)
-    }
-}
-
-impl fmt::Debug for Version {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let head = &self.value[..self.value.len().min(8)];
-        write!(formatter, "{} bytes {head:02x?}", self.value.len())?;
-        self.expiry_ms
-            .map_or(Ok(()), |deadline| write!(formatter, " until {deadline}"))
-    }
-}
-
-/// What a key holds, expired or not.
-pub(crate) type Held = Option<Version>;
-
-/// Whether `found` can be what a key that holds `held` shows at some time within `ms`.
-pub(crate) fn shows(held: Option<&Version>, found: Option<&Version>, ms: (u64, u64)) -> bool {
-    match found {
-        None => held.is_none_or(|version| !version.is_visible(ms.1)),
-        Some(_) => held == found && held.is_some_and(|version| version.is_visible(ms.0)),
-    }
-}
 
 /// What the model and the store disagree about.
 #[derive(Debug)]
@@ -89,18 +55,18 @@ impl Shown {
     }
 }
 
-struct Commit {
+pub(crate) struct Commit {
     /// The log's end after it.
-    lsn: Lsn,
+    pub(crate) lsn: Lsn,
     at_us: u64,
 }
 
 /// What a key holds from a commit on.
-struct Step {
-    commit: usize,
-    held: Held,
+pub(crate) struct Step {
+    pub(crate) commit: usize,
+    pub(crate) held: Held,
     /// The commit that wrote it.
-    since: usize,
+    pub(crate) since: usize,
     /// It holds nothing since it was evicted, some time before.
     is_loss: bool,
 }
@@ -128,14 +94,14 @@ pub(crate) struct Sighting {
 /// One life's commits.
 pub(crate) struct Model {
     /// The first is the state at the beginning.
-    commits: Vec<Commit>,
-    histories: BTreeMap<Key, Vec<Step>>,
+    pub(crate) commits: Vec<Commit>,
+    pub(crate) histories: BTreeMap<Key, Vec<Step>>,
     contents: BTreeMap<(Content, Bytes), Stored>,
     shown: Shown,
     next_content: Content,
     /// The last commit that was acknowledged as durable.
     acknowledged: usize,
-    policies: Policies,
+    pub(crate) policies: Policies,
 }
 
 impl Model {
@@ -256,6 +222,11 @@ impl Model {
         self.steps(key)
             .last()
             .is_none_or(|step| step.commit <= commit)
+    }
+
+    /// Whether any policy of this life has let anything go.
+    pub(crate) fn evicts(&self) -> bool {
+        self.policies.evicts()
     }
 
     /// Another policy is in force.
@@ -436,119 +407,5 @@ impl Model {
         self.commits
             .partition_point(|commit| commit.at_us <= us)
             .saturating_sub(1)
-    }
-
-    /// The number of commits after which the store was in the state that was found: the highest, if
-    /// there are several. `least` commits must be among them. `strays`: so many keys may
-    /// contradict.
-    pub(crate) fn judge(
-        &self,
-        found: &BTreeMap<Key, Sighting>,
-        least: usize,
-        strays: usize,
-    ) -> Result<usize, Violation> {
-        let mut unknown = found.iter().filter(|(key, sighting)| {
-            sighting.found.is_some() && !self.histories.contains_key(*key)
-        });
-        if let Some((key, sighting)) = unknown.nth(strays) {
-            let what = format!("a key that nobody wrote in this life: {key:?} holds {sighting:?}");
-            return Err(Violation(what));
-        }
-        let contradictions = self.contradictions(found);
-        let fits = (least..self.commits.len())
-            .rev()
-            .find(|commit| contradictions[*commit] <= strays);
-        fits.ok_or_else(|| self.explain(found, &contradictions, least))
-    }
-
-    /// How many keys contradict that exactly so many commits survived.
-    fn contradictions(&self, found: &BTreeMap<Key, Sighting>) -> Vec<usize> {
-        let mut changes = vec![0_isize; self.commits.len() + 1];
-        for (key, steps) in &self.histories {
-            let sighting = &found[key];
-            let mut note = |from: usize, to: usize| {
-                changes[from] += 1;
-                changes[to] -= 1;
-            };
-            let first = steps.first().map_or(self.commits.len(), |step| step.commit);
-            if sighting.damage.is_none() && !shows(None, sighting.found.as_ref(), sighting.ms) {
-                note(0, first);
-            }
-            for (index, step) in steps.iter().enumerate() {
-                let end = steps
-                    .get(index + 1)
-                    .map_or(self.commits.len(), |next| next.commit);
-                if let Some(until) = self.contradicts(step, sighting) {
-                    note(step.commit, until.clamp(step.commit, end));
-                }
-            }
-        }
-        let sums = changes.iter().scan(0, |sum, change| {
-            *sum += change;
-            Some(sum.unsigned_abs())
-        });
-        sums.take(self.commits.len()).collect()
-    }
-
-    /// Whether a key that holds this cannot show what was seen of it, and until which commit.
-    fn contradicts(&self, step: &Step, sighting: &Sighting) -> Option<usize> {
-        let (held, found) = (step.held.as_ref(), sighting.found.as_ref());
-        if sighting.damage.is_some() || shows(held, found, sighting.ms) {
-            return None;
-        }
-        let gone_from = |version| self.policies.gone_from(step.since, version);
-        let until = held.filter(|_| found.is_none()).and_then(gone_from);
-        Some(until.unwrap_or(usize::MAX))
-    }
-
-    /// Why no prefix fits: what stands against the one that fits best.
-    fn explain(
-        &self,
-        found: &BTreeMap<Key, Sighting>,
-        contradictions: &[usize],
-        least: usize,
-    ) -> Violation {
-        let best = |from: usize| {
-            (from..self.commits.len())
-                .min_by_key(|commit| contradictions[*commit])
-                .unwrap_or(from)
-        };
-        let (any, allowed) = (best(0), best(least));
-        let mut text = format!(
-            "no prefix of the {} commits fits that has the {least} durable ones; {} of {} keys \
-             contradict commit {allowed} (lsn {}); {} contradict {any}:",
-            self.last(),
-            contradictions[allowed],
-            self.histories.len(),
-            self.commits[allowed].lsn,
-            contradictions[any],
-        );
-        let stands_against = |(key, steps): &(&Key, &Vec<Step>)| {
-            let sighting = &found[*key];
-            let at = steps.partition_point(|step| step.commit <= allowed);
-            match at.checked_sub(1).map(|index| &steps[index]) {
-                Some(step) => {
-                    let until = self.contradicts(step, sighting);
-                    until.is_some_and(|until| allowed < until)
-                }
-                None => sighting.damage.is_none() && sighting.found.is_some(),
-            }
-        };
-        for (key, steps) in self.histories.iter().filter(stands_against).take(5) {
-            write!(text, "\n  {key:?} shows {:?}; it held", found[key]).expect("a string has room");
-            let near = steps
-                .partition_point(|step| step.commit <= allowed)
-                .saturating_sub(3);
-            for step in steps.iter().skip(near).take(7) {
-                let lsn = self.commits[step.commit].lsn;
-                write!(
-                    text,
-                    "\n    from commit {} (lsn {lsn}): {:?}",
-                    step.commit, step.held
-                )
-                .expect("a string has room");
-            }
-        }
-        Violation(text)
     }
 }

@@ -74,6 +74,8 @@ pub(crate) struct Plan {
     /// Keys in each of a client's two databases.
     pub(crate) keys_per_database: u64,
     pub(crate) sizes: Sizes,
+    /// Of a hundred values, how many are no strings.
+    pub(crate) collection_percent: u64,
     /// Of a hundred writes, how many go to a tenth of the keys.
     pub(crate) skew_percent: u64,
     /// Of a hundred values, how many get a deadline.
@@ -128,6 +130,7 @@ impl Plan {
             client_count,
             keys_per_database: (keys / (2 * client_count)).max(5),
             sizes,
+            collection_percent: [0, 20, 60][random.below(3) as usize],
             skew_percent: [10, 50, 90][random.below(3) as usize],
             deadline_percent: [0, 10, 50][random.below(3) as usize],
             removal_percent: [5, 15, 40][random.below(3) as usize],

@@ -3,7 +3,7 @@
 
 use cellar_storage::EvictionPolicy;
 
-use crate::model::Version;
+use crate::value::{Value, Version};
 
 /// The policies of a life, each from a commit on.
 pub(crate) struct Policies(Vec<(usize, EvictionPolicy)>);
@@ -17,6 +17,12 @@ impl Policies {
     /// After a commit another policy is set.
     pub(crate) fn set(&mut self, commit: usize, policy: EvictionPolicy) {
         self.0.push((commit, policy));
+    }
+
+    /// Whether any of them lets anything go.
+    pub(crate) fn evicts(&self) -> bool {
+        let mut policies = self.0.iter();
+        policies.any(|(_, policy)| *policy != EvictionPolicy::NoEviction)
     }
 
     /// From which commit on a version may be gone that was written by commit `since`; `None`: no
@@ -48,7 +54,7 @@ fn lets_go(policy: EvictionPolicy, version: &Version) -> bool {
 /// Whether a policy always finds something to let go, so that no write fails for want of space.
 pub(crate) fn always_finds(policy: EvictionPolicy) -> bool {
     let any = Version {
-        value: bytes::Bytes::new(),
+        value: Value::Text(bytes::Bytes::new()),
         expiry_ms: None,
     };
     lets_go(policy, &any)

@@ -1,15 +1,15 @@
 //! Operations that read: what they show is what the key held when they looked it up.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use bytes::Bytes;
-use cellar_storage::{
-    Clock, Db, Handle, INLINE_BYTES_MAX, Lookup, Peek, Read, Snapshot, StoreError,
-};
+use cellar_storage::{Clock, Db, Handle, Lookup, Peek, Read, Snapshot, StoreError, ValueType};
 
 use crate::client::Client;
-use crate::model::{Held, Key, Version, Violation, ensure, shows};
+use crate::model::{Key, Violation, ensure};
 use crate::scene::Failure;
+use crate::value::{Held, Value, Version, page_numbers, pin_whole, shows, whole};
 
 /// Reads that are begun before the first is awaited, at most.
 const PIPELINE_MAX: u64 = 8;
@@ -24,15 +24,6 @@ const LINGER_US_MAX: u64 = 3_000;
 const LOOK_US: u64 = 1_000;
 /// Keys that are tried for one with a large value.
 const LARGE_KEY_TRIES: u64 = 6;
-
-/// All that a snapshot holds.
-pub(crate) async fn whole(snapshot: &Snapshot) -> Result<Version, StoreError> {
-    let value = snapshot.read(0..snapshot.len()).await?;
-    Ok(Version {
-        value,
-        expiry_ms: snapshot.expiry_ms(),
-    })
-}
 
 /// Reads a key.
 pub(crate) async fn read(handle: &Handle, (db, key): &Key) -> Result<Held, StoreError> {
@@ -60,7 +51,7 @@ impl Client {
         let found = match self.handle.get(key.0, &key.1).await? {
             Some(mut snapshot) => {
                 if self.random.below(4) == 0 {
-                    snapshot.pin(0..snapshot.len()).await?;
+                    pin_whole(&mut snapshot).await?;
                     let us = self.random.below(self.scene.plan.pinned_us_max);
                     self.scene.clock.sleep(us).await;
                 }
@@ -80,23 +71,39 @@ impl Client {
             return self.check_window(&key, None, start, start_ms);
         };
         let pins = self.random.flip();
-        let mut value = Vec::new();
         if pins {
             self.linger().await;
-            snapshot.pin(0..snapshot.len()).await?;
+            pin_whole(&mut snapshot).await?;
             self.linger_till_written_over().await;
         }
-        while (value.len() as u64) < snapshot.len() {
-            let at = value.len() as u64;
-            self.linger().await;
-            value.extend(snapshot.read(at..at + PART_BYTES).await?);
-        }
-        self.scene.tally.borrow_mut().slow_reads += 1;
         let found = Version {
-            value: value.into(),
+            value: self.take_slowly(&snapshot).await?,
             expiry_ms: snapshot.expiry_ms(),
         };
+        self.scene.tally.borrow_mut().slow_reads += 1;
         self.check_window(&key, Some(&found), start, start_ms)
+    }
+
+    /// A value, a part or a page at a time.
+    async fn take_slowly(&mut self, snapshot: &Snapshot) -> Result<Value, StoreError> {
+        if let Some(root) = snapshot.root() {
+            let mut pages = BTreeMap::new();
+            for number in page_numbers(root) {
+                self.linger().await;
+                pages.insert(number, snapshot.read_page(number).await?);
+            }
+            return Ok(Value::Paged(Rc::new(pages)));
+        }
+        if snapshot.value_type() != ValueType::String {
+            return Ok(whole(snapshot).await?.value);
+        }
+        let mut text = Vec::new();
+        while (text.len() as u64) < snapshot.len() {
+            let at = text.len() as u64;
+            self.linger().await;
+            text.extend(snapshot.read(at..at + PART_BYTES).await?);
+        }
+        Ok(Value::Text(text.into()))
     }
 
     /// Any key, if possible one whose value is kept in pages.
@@ -104,7 +111,7 @@ impl Client {
         let mut key = self.any_key();
         for _ in 0..LARGE_KEY_TRIES {
             let held = self.held(self.shown(), &key);
-            if held.is_some_and(|version| version.value.len() > INLINE_BYTES_MAX) {
+            if held.is_some_and(|version| version.value.is_paged()) {
                 break;
             }
             key = if self.random.flip() {

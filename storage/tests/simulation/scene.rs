@@ -13,6 +13,7 @@ use crate::model::{Model, Violation, ensure};
 use crate::plan::Plan;
 use crate::tally::Tally;
 use crate::trouble::Trouble;
+use crate::watches::Watches;
 
 /// Where the journal begins in a violation.
 const JOURNAL_MARK: &str = "; before that:\n  ";
@@ -40,12 +41,18 @@ pub(crate) struct Scene {
     pub(crate) is_closing: Cell<bool>,
     /// What each client is at.
     pub(crate) tasks: Vec<Rc<Cell<Task>>>,
+    /// What each client watches.
+    pub(crate) watches: Vec<RefCell<Watches>>,
     pub(crate) trouble: Trouble,
     /// The durable LSN when the store first refused a write after a failed one.
     latched: Cell<Option<Lsn>>,
     /// In force now, and how often it was changed.
     pub(crate) policy: Cell<EvictionPolicy>,
     pub(crate) policy_changes: Cell<u64>,
+    /// Changes of what database numbers mean that are under way.
+    pub(crate) map_changes: Cell<u64>,
+    /// Bytes of pages, at most, to which nothing may lead though their root is there.
+    pub(crate) unread_bytes: Cell<u64>,
     journal: RefCell<Journal>,
     /// Of all that clients did, and when.
     digest: Cell<u64>,
@@ -58,7 +65,7 @@ impl Scene {
         plan: Plan,
         clock: SimClock,
         (model, first_value): (Model, u64),
-        trouble: Trouble,
+        (trouble, unread_bytes): (Trouble, u64),
     ) -> Self {
         Self {
             clock,
@@ -69,8 +76,11 @@ impl Scene {
             tasks: (0..plan.client_count)
                 .map(|_| Rc::new(Cell::new(Task::None)))
                 .collect(),
+            watches: (0..plan.client_count).map(|_| RefCell::default()).collect(),
             policy: Cell::new(plan.policy),
             policy_changes: Cell::new(0),
+            map_changes: Cell::new(0),
+            unread_bytes: Cell::new(unread_bytes),
             plan,
             trouble,
             latched: Cell::new(None),

@@ -51,6 +51,14 @@ tally! {
     failed_reads,
     /// Large values that were read a part at a time.
     slow_reads,
+    /// Collections some of whose pages were written anew.
+    rewritten_collections,
+    /// Transactions that came to their end, and those that were begun again.
+    transactions,
+    conflicts,
+    /// Changes that watchers were told of, and those of them that nobody had asked for.
+    told_changes,
+    told_departures,
     /// Recoveries that were read whole and judged.
     recoveries,
     recounts,

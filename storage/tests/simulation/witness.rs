@@ -5,17 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use cellar_storage::clock::SimClock;
-use cellar_storage::format::page::{PAGE_KEY_BYTES, ROOT_BYTES};
-use cellar_storage::format::{class_of, database_map, live_bytes, record_bytes};
-use cellar_storage::{Clock, DATABASE_COUNT_MAX, Db, Handle, INLINE_BYTES_MAX, StoreError};
+use cellar_storage::format::{database_map, record_bytes};
+use cellar_storage::{Clock, DATABASE_COUNT_MAX, Db, Handle, StoreError};
 
-use crate::model::{Key, Sighting, Version, Violation, ensure};
+use crate::model::{Key, Sighting, Violation, ensure};
 use crate::reads::read;
+use crate::value::{Version, rounded};
 
 /// Keys of one step of a scan.
 const SCAN_COUNT: usize = 4_000;
-/// Bytes of a page of a large value: fixed by the format's first version.
-const PAGE_BYTES: usize = 16 << 10;
 
 /// How a store is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,24 +91,8 @@ async fn list(handle: &Handle, db: Db) -> Result<Vec<Key>, Violation> {
 /// The bytes that these versions take of segments, rounded up as the store rounds them.
 pub(crate) fn bytes_of<'a>(versions: impl Iterator<Item = (&'a Key, &'a Version)>) -> u64 {
     versions
-        .map(|((_, key), version)| version_bytes(key, version))
+        .map(|((_, key), version)| version.stored_bytes(key))
         .sum()
-}
-
-fn version_bytes(key: &[u8], version: &Version) -> u64 {
-    let (len, has_expiry) = (version.value.len(), version.expiry_ms.is_some());
-    if len <= INLINE_BYTES_MAX {
-        return rounded(record_bytes(key.len(), len, has_expiry));
-    }
-    let page = |bytes| rounded(record_bytes(PAGE_KEY_BYTES, bytes, false));
-    let full = (len / PAGE_BYTES) as u64 * page(PAGE_BYTES);
-    let rest = len % PAGE_BYTES;
-    let rest = if rest > 0 { page(rest) } else { 0 };
-    rounded(record_bytes(key.len(), ROOT_BYTES, has_expiry)) + full + rest
-}
-
-fn rounded(bytes: u64) -> u64 {
-    u64::from(live_bytes(class_of(bytes as u32)))
 }
 
 /// What a database map takes, where one was written in this life.

@@ -38,6 +38,8 @@ pub(crate) struct World {
     /// Segments that the devices have and the store does not, at most.
     pub(crate) unused_segments_max: u64,
     pub(crate) next_value: u64,
+    /// Bytes of pages, at most, to which nothing may lead though their root is there.
+    pub(crate) unread_bytes: u64,
     pub(crate) tally: Tally,
     /// Differs between runs that differ in anything that was seen.
     pub(crate) trace: u64,
@@ -92,6 +94,7 @@ impl World {
             is_damaged: false,
             unused_segments_max: 0,
             next_value: 1,
+            unread_bytes: 0,
             tally: Tally::default(),
             trace: 0,
         }
@@ -168,6 +171,7 @@ impl World {
         drop(opened);
         let scene = Rc::into_inner(scene).expect("all tasks are gone");
         self.next_value = scene.next_value();
+        self.unread_bytes = scene.unread_bytes.get();
         self.note(scene.digest());
         let scene_trouble = scene.trouble;
         let is_latched = scene.is_latched();
