@@ -3,28 +3,33 @@
 
 Each patch beside this script breaks one of the engine's rules. The script copies the workspace's
 tracked files to target/plants, applies one patch at a time, builds the simulation in release, and
-makes its runs from seed 1 on until one fails. It prints a table of the plants, the first seed that
-found each, and the first line of the violation; it fails if a plant was not found.
+makes its runs from seed 1 on until one fails, while the next plant is built. It prints a table of
+the plants, the first seed that found each, and the first line of the violation; it fails if a plant
+was not found.
 
 With --check it only makes sure that every patch still applies, which takes a second.
 """
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
+import queue
 import re
 import shutil
 import subprocess
 import sys
+import threading
 
 PLANTS = pathlib.Path(__file__).resolve().parent
 ROOT = PLANTS.parents[3]
 COPY = ROOT / "target" / "plants" / "tree"
 BUILD = ROOT / "target" / "plants" / "build"
-# Seconds that a run may take, ten times what one does: a plant that makes a task loop for ever is
+BUILT = ROOT / "target" / "plants" / "built"
+# Seconds that a run may take, many times what one does: a plant that makes a task loop for ever is
 # found too.
-PATIENCE_S = 15
+PATIENCE_S = 120
 # Characters of a violation that the table shows.
 SHOWN = 110
 
@@ -90,6 +95,7 @@ def build():
         CARGO_TARGET_DIR=str(BUILD),
         # Most of the time goes into building, so the build is made short.
         CARGO_PROFILE_RELEASE_LTO="off",
+        CARGO_PROFILE_RELEASE_OPT_LEVEL="1",
         CARGO_PROFILE_RELEASE_CODEGEN_UNITS="16",
         CARGO_PROFILE_RELEASE_DEBUG="false",
         CARGO_PROFILE_RELEASE_INCREMENTAL="true",
@@ -111,18 +117,43 @@ def search(executable, seeds):
         os.environ, SEED="1", RUNS=str(seeds), THREADS="1", RUST_BACKTRACE="0"
     )
     command = [executable, "lives", "--nocapture"]
-    patience_s = PATIENCE_S * seeds
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        errors="replace",
+    )
+    lines = queue.SimpleQueue()
+    reader = threading.Thread(target=lambda: [lines.put(line) for line in process.stdout])
+    reader.start()
+    # The reader ends when the process has.
+    threading.Thread(target=lambda: (reader.join(), lines.put(None))).start()
+    runs = 0
     try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=patience_s
-        )
-        output = done.stdout
-    except subprocess.TimeoutExpired as late:
-        output = (late.stdout or b"").decode()
-        seed = 1 + len(re.findall(r"^SEED=\d+ ", output, re.MULTILINE))
-        return str(seed), f"the runs do not end within {patience_s} s"
-    found = re.search(r"VIOLATION SEED=(\d+): (.*)$", output, re.MULTILINE)
-    return found.groups() if found else None
+        while (line := lines.get(timeout=PATIENCE_S)) is not None:
+            found = re.search(r"VIOLATION SEED=(\d+): (.*)$", line)
+            if found:
+                return found.groups()
+            runs += line.startswith("SEED=")
+    except queue.Empty:
+        return str(runs + 1), f"the run does not end within {PATIENCE_S} s"
+    finally:
+        process.kill()
+        process.wait()
+    return None
+
+
+def report(plant, error, executable, seeds):
+    """Searches for a plant that was built and prints its line: whether it was found."""
+    found = search(executable, seeds) if executable else None
+    seed, violation = found or ("none", error or "not found" if executable else "no build")
+    shown = violation.split("; before that")[0].replace("|", "/")[:SHOWN]
+    print(f"| {plant.rule} | {plant.name} | {seed} | {shown} |", flush=True)
+    if executable:
+        os.unlink(executable)
+    return found is not None
 
 
 def main():
@@ -140,19 +171,20 @@ def main():
     if options.check:
         return 1 if check(plants) else 0
     copy_workspace()
-    missed = 0
+    BUILT.mkdir(parents=True, exist_ok=True)
     print("| rule | plant | seed | violation |\n|---|---|---|---|", flush=True)
-    for plant in plants:
-        error = apply(plant, COPY)
-        executable = None if error else build()
-        found = search(executable, options.seeds) if executable else None
-        missed += found is None
-        seed, violation = found or ("none", error or "not found" if executable else "no build")
-        shown = violation.split("; before that")[0].replace("|", "/")[:SHOWN]
-        print(f"| {plant.rule} | {plant.name} | {seed} | {shown} |", flush=True)
-        restore(plant.files)
-    print(f"{len(plants) - missed} of {len(plants)} plants were found")
-    return 1 if missed else 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=1) as searches:
+        outcomes = []
+        for plant in plants:
+            error = apply(plant, COPY)
+            executable = None if error else build()
+            if executable:
+                executable = shutil.copy(executable, BUILT / plant.name)
+            outcomes.append(searches.submit(report, plant, error, executable, options.seeds))
+            restore(plant.files)
+        found = sum(outcome.result() for outcome in outcomes)
+    print(f"{found} of {len(plants)} plants were found")
+    return 0 if found == len(plants) else 1
 
 
 if __name__ == "__main__":
