@@ -5,7 +5,7 @@
 use bytes::Bytes;
 
 use crate::command::{
-    Acl, CommandEntry, CommandError, Cx, FindKeys, Flag, Group, KeyAccess, KeySpec, arguments_of,
+    Acl, CommandEntry, CommandError, Cx, FindKeys, Flag, KeyAccess, KeySpec, arguments_of,
     commands, find, resolve,
 };
 use crate::keyspace::is_match;

@@ -110,7 +110,7 @@ fn large_values_come_back_from_their_payload() {
     let mut script = Script::start();
     for index in 0..200 {
         let words: Vec<String> = (0..200).map(|word| format!("{index}:{word}")).collect();
-        let mut words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let mut words: Vec<&[u8]> = words.iter().map(String::as_bytes).collect();
         words.splice(0..0, [&b"SADD"[..], b"set"]);
         script.check_words(&words, ":200");
     }

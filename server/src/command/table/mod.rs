@@ -23,7 +23,7 @@ mod transactions;
 use super::CommandSpec;
 
 /// All rows, by group.
-pub const GROUPS: [&[CommandSpec]; 15] = [
+pub const GROUPS: [&[CommandSpec]; 16] = [
     bitmap::ROWS,
     cluster::ROWS,
     connection::ROWS,
