@@ -163,13 +163,12 @@ impl Snapshot {
         self.pages().find(page_number)
     }
 
-    /// Finds and pins these pages of a collection, and lets the key's lock go: from here on the
-    /// snapshot reads only them, and can be kept while a client takes its time. Panics when the
-    /// value is no collection in pages.
-    pub fn pin_pages(&mut self, pages: impl IntoIterator<Item = u32>) -> Result<(), StoreError> {
+    /// Finds and pins all pages of a collection, and lets the key's lock go: from here on the
+    /// snapshot can be kept while a client takes its time. Without effect on other values.
+    pub async fn pin_pages(&mut self) {
         match &mut self.0 {
-            Body::Collection { pages: found, .. } => found.pin(pages),
-            Body::Inline(_) | Body::Paged { .. } => panic!("{NO_COLLECTION}"),
+            Body::Collection { pages, .. } => pages.pin().await,
+            Body::Inline(_) | Body::Paged { .. } => {}
         }
     }
 

@@ -114,14 +114,16 @@ impl Worker {
     }
 
     /// A second pin beside one that is held.
-    pub(crate) fn pin_again(&self, located: &Located) -> Located {
-        let segment = self.store.split(place::of(&located.entry)).0;
+    pub(crate) fn pin_again(&self, entry: Entry) -> Located {
+        let segment = self.segment_of(&entry);
         self.store.pins().pin(self.number, segment);
         let pin = Pin::adopt(self.store.pins(), self.number, segment);
-        Located {
-            entry: located.entry,
-            pin,
-        }
+        Located { entry, pin }
+    }
+
+    /// The segment that an entry points into.
+    pub(crate) fn segment_of(&self, entry: &Entry) -> SegmentNumber {
+        self.store.split(place::of(entry)).0
     }
 
     /// Removes the entry of a database that is in the map no more: the map record stands for a

@@ -269,6 +269,13 @@ impl Elements {
         }
     }
 
+    /// Has paged elements stay what they are, and lets the key's lock go.
+    pub(crate) async fn pin(&mut self) {
+        if let Body::Paged(paged) = &mut self.body {
+            paged.pages.pin().await;
+        }
+    }
+
     /// Lets go of pages that were only read.
     pub(crate) fn forget(&mut self) {
         if let Body::Paged(paged) = &mut self.body {

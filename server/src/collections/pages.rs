@@ -186,6 +186,15 @@ impl Pages {
         }
     }
 
+    /// Has all pages stay what they are, and lets the key's lock go: they can be read as long as a
+    /// client takes. None may have been changed.
+    pub(crate) async fn pin(&mut self) {
+        assert!(self.changed.is_empty(), "a reader changes nothing");
+        if let Some(source) = &mut self.source {
+            source.pin_pages().await;
+        }
+    }
+
     /// Lets go of pages that were read and not changed, so that whoever reads a whole collection
     /// does not hold it whole.
     pub(crate) fn forget(&mut self) {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use cellar_storage::{KeyLocks, Snapshot, WriteBatch};
 
 use super::access::Locked;
+use super::long_reply;
 use crate::collections::dict::Part;
 use crate::collections::elements::Stream;
 use crate::collections::hash::{Hash, HashRules};
@@ -211,20 +212,38 @@ pub(crate) async fn hvals(
     answer_all(hash, Part::Values, reply).await
 }
 
-async fn answer_all(mut hash: Hash, part: Part, reply: &mut ReplyBuf) -> Result<(), CommandError> {
-    let mut stream = Stream::new(part);
-    while let Some(pairs) = hash.elements.next(&mut stream).await? {
+/// Fields and values of a hash, or one of the two.
+struct AllFields {
+    hash: Hash,
+    stream: Stream,
+    part: Part,
+}
+
+impl long_reply::Elements for AllFields {
+    async fn encode_next(&mut self, reply: &mut ReplyBuf) -> Result<bool, CommandError> {
+        let Some(pairs) = self.hash.elements.next(&mut self.stream).await? else {
+            return Ok(false);
+        };
         for pair in pairs {
-            if part != Part::Values {
+            if self.part != Part::Values {
                 reply.bulk_bytes(pair.key);
             }
-            if part != Part::Keys {
+            if self.part != Part::Keys {
                 reply.bulk_bytes(pair.value);
             }
         }
-        hash.elements.rest().await;
+        self.hash.elements.rest().await;
+        Ok(true)
     }
-    Ok(())
+
+    async fn pin(&mut self) {
+        self.hash.elements.pin().await;
+    }
+}
+
+async fn answer_all(hash: Hash, part: Part, reply: &mut ReplyBuf) -> Result<(), CommandError> {
+    let stream = Stream::new(part);
+    long_reply::answer(AllFields { hash, stream, part }, reply).await
 }
 
 /// `HLEN key`

@@ -37,6 +37,7 @@ pub mod keys;
 pub mod latency;
 pub mod lcs;
 pub mod lists;
+mod long_reply;
 pub mod memory;
 pub mod module;
 pub mod monitor;

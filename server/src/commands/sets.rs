@@ -7,6 +7,7 @@ use cellar_storage::{KeyLocks, Snapshot, WriteBatch};
 
 use super::access::Locked;
 use super::hashes::{ELEMENTS_PER_TURN, slices};
+use super::long_reply;
 use crate::collections::dict::Part;
 use crate::collections::elements::Stream;
 use crate::collections::set::{Set, SetRules};
@@ -95,19 +96,35 @@ pub(crate) async fn smembers(
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    let Some(mut set) = Set::load(found)? else {
+    let Some(set) = Set::load(found)? else {
         reply.set(0);
         return Ok(());
     };
     reply.set(set.elements.len() as usize);
-    let mut stream = Stream::new(Part::Keys);
-    while let Some(pairs) = set.elements.next(&mut stream).await? {
+    let stream = Stream::new(Part::Keys);
+    long_reply::answer(AllMembers { set, stream }, reply).await
+}
+
+struct AllMembers {
+    set: Set,
+    stream: Stream,
+}
+
+impl long_reply::Elements for AllMembers {
+    async fn encode_next(&mut self, reply: &mut ReplyBuf) -> Result<bool, CommandError> {
+        let Some(pairs) = self.set.elements.next(&mut self.stream).await? else {
+            return Ok(false);
+        };
         for pair in pairs {
             reply.bulk_bytes(pair.key);
         }
-        set.elements.rest().await;
+        self.set.elements.rest().await;
+        Ok(true)
     }
-    Ok(())
+
+    async fn pin(&mut self) {
+        self.set.elements.pin().await;
+    }
 }
 
 /// `SISMEMBER key member`

@@ -16,7 +16,7 @@ mod input;
 mod outgoing;
 mod output;
 mod replies;
-mod sent_value;
+mod sent_body;
 mod settle;
 mod socket;
 mod wait;
@@ -25,7 +25,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use cellar_storage::clock::Sleep;
 
 use crate::blocking::Ripple;
 use crate::client::{BufferSizes, Client, ClientFlag, Event};
@@ -40,6 +39,7 @@ pub use socket::Socket;
 
 use accounts::Unmeasured;
 use outgoing::Outgoing;
+use output::Stall;
 use replies::Replies;
 
 /// Commands of one turn at most.
@@ -96,8 +96,8 @@ pub struct Connection {
     replies: Replies,
     /// Replies that are being written.
     outgoing: Outgoing,
-    /// Runs while the client takes nothing and must.
-    stall: Option<Sleep>,
+    /// Runs while the client takes little and must take more.
+    stall: Option<Stall>,
     /// The monotonic clock as of the last look.
     now_us: u64,
     /// Commands that ended since then.

@@ -1,7 +1,7 @@
 //! Replies on their way to the socket, which takes as much at a time as the client reads.
 //!
 //! Owns the place in them that the socket has reached. Must never copy a large body, nor wait for
-//! anything but the socket and the part of a value that it sends.
+//! anything but the socket and the part of a body that it sends.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -11,7 +11,7 @@ use bytes::Buf;
 use smallvec::SmallVec;
 
 use super::Closed;
-use super::sent_value::SentValue;
+use super::sent_body::SentBody;
 use super::socket::Socket;
 use crate::resp::{Body, ReplyBuf, Splice};
 use crate::stats::{Metric, WorkerStats};
@@ -27,11 +27,11 @@ pub(super) struct Outgoing {
     reply: ReplyBuf,
     /// Bytes of `reply` that were written.
     at: usize,
-    /// The value that is sent now; it stands before the rest of `reply`.
-    value: Option<SentValue>,
+    /// The body that is sent part by part now; it stands before the rest of `reply`.
+    sent: Option<SentBody>,
     /// The bodies behind it.
     splices: VecDeque<Splice>,
-    /// Bytes of DRAM that wait, the value's part left out.
+    /// Bytes of DRAM that wait, the part of `sent` left out.
     waiting_bytes: usize,
     /// Stored values among the splices.
     value_count: usize,
@@ -53,7 +53,7 @@ impl Outgoing {
 
     /// Whether everything is written.
     pub(super) fn is_empty(&self) -> bool {
-        self.at == self.reply.bytes().len() && self.value.is_none() && self.splices.is_empty()
+        self.at == self.reply.bytes().len() && self.sent.is_none() && self.splices.is_empty()
     }
 
     /// Takes the room of replies that are written.
@@ -66,17 +66,17 @@ impl Outgoing {
 
     /// Bytes of DRAM that wait for the socket.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.waiting_bytes + self.value.as_ref().map_or(0, SentValue::part_bytes)
+        self.waiting_bytes + self.sent.as_ref().map_or(0, SentBody::part_bytes)
     }
 
     /// Whether it holds the place of a stored value.
     pub(super) fn holds_values(&self) -> bool {
-        self.value_count > 0 || self.value.is_some()
+        self.value_count > 0 || self.sent.is_some()
     }
 
     /// Whether it waits for a part of a value, and not for the client.
     pub(super) fn is_reading(&self) -> bool {
-        self.value.as_ref().is_some_and(SentValue::is_reading)
+        self.sent.as_ref().is_some_and(SentBody::is_reading)
     }
 
     /// Bytes written since the start of the connection.
@@ -92,8 +92,12 @@ impl Outgoing {
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Closed>> {
         while !self.is_empty() {
-            if let Some(value) = &mut self.value {
-                ready!(value.poll_part(context))?;
+            if let Some(sent) = &mut self.sent {
+                ready!(sent.poll_part(context))?;
+                if sent.is_sent() {
+                    self.advance(0);
+                    continue;
+                }
             }
             let written = ready!(socket.poll_write(context, &self.pieces()));
             let byte_count = written.map_err(|_| Closed::ByClient)?;
@@ -111,8 +115,8 @@ impl Outgoing {
     /// What the next write may take.
     fn pieces(&self) -> Pieces<'_> {
         let mut pieces = Pieces::new();
-        if let Some(value) = &self.value {
-            pieces.push(IoSlice::new(value.part()));
+        if let Some(sent) = &self.sent {
+            pieces.push(IoSlice::new(sent.part()));
             return pieces;
         }
         let bytes = self.reply.bytes();
@@ -122,7 +126,7 @@ impl Outgoing {
             at = splice.at;
             match &splice.body {
                 Body::Bytes(body) => pieces.push(IoSlice::new(body)),
-                Body::Snapshot(..) => return pieces,
+                Body::Snapshot(..) | Body::Portions(_) => return pieces,
             }
             if pieces.len() + 2 > PIECE_COUNT_MAX {
                 return pieces;
@@ -134,12 +138,12 @@ impl Outgoing {
 
     /// Steps over what was written, and over bodies that are empty.
     fn advance(&mut self, mut byte_count: usize) {
-        if let Some(value) = &mut self.value {
-            value.advance(byte_count);
-            if !value.is_sent() {
+        if let Some(sent) = &mut self.sent {
+            sent.advance(byte_count);
+            if !sent.is_sent() {
                 return;
             }
-            self.value = None;
+            self.sent = None;
             byte_count = 0;
         }
         loop {
@@ -168,13 +172,19 @@ impl Outgoing {
         }
         match self.splices.pop_front().map(|splice| splice.body) {
             Some(Body::Bytes(_)) => true,
+            Some(Body::Snapshot(_, range)) if range.is_empty() => {
+                self.value_count -= 1;
+                true
+            }
             Some(Body::Snapshot(value, range)) => {
                 self.value_count -= 1;
-                let is_empty = range.is_empty();
-                if !is_empty {
-                    self.value = Some(SentValue::new(value, range));
-                }
-                is_empty
+                self.sent = Some(SentBody::value(value, range));
+                false
+            }
+            Some(Body::Portions(portions)) => {
+                self.value_count -= 1;
+                self.sent = Some(SentBody::portions(portions));
+                false
             }
             None => false,
         }

@@ -6,6 +6,8 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
+use cellar_storage::clock::Sleep;
+
 use super::{Closed, Connection, OUTPUT_BYTES};
 use crate::client::Event;
 use crate::command::CommandError;
@@ -14,9 +16,18 @@ use crate::command::CommandError;
 /// 13 million times `+OK`. Beyond it requests are only read, up to `client-query-buffer-limit`.
 const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
 const _: () = assert!(WAITING_BYTES_MAX >= OUTPUT_BYTES);
-/// Microseconds without any byte taken after which a client is closed for which stored values wait:
-/// they hold the places that they lie in.
-const VALUE_STALL_US_MAX: u64 = 60_000_000;
+/// Microseconds in which a client takes [`STALL_BYTES_MIN`] of stored values that wait for it, or
+/// is closed: they hold the places that they lie in.
+const STALL_US_MAX: u64 = 60_000_000;
+/// Bytes of that: 17 KB a second, so that values are held for a minute a megabyte at most.
+const STALL_BYTES_MIN: u64 = 1024 * 1024;
+
+/// A client that is slow to take stored values.
+pub(super) struct Stall {
+    deadline: Sleep,
+    /// Bytes that it had taken when this began.
+    written_before: u64,
+}
 
 impl Connection {
     /// Writes the replies that are ready, as far as the socket takes them at once.
@@ -42,12 +53,8 @@ impl Connection {
         if self.outgoing.is_empty() {
             return Ok(Poll::Ready(()));
         }
-        let written_before = self.outgoing.written_bytes();
         let stats = &self.worker.stats;
         let progress = self.outgoing.poll_write(&mut self.socket, stats, context);
-        if self.outgoing.written_bytes() != written_before {
-            self.stall = None;
-        }
         if let Poll::Ready(outcome) = progress {
             outcome?;
             self.reuse_room();
@@ -74,18 +81,23 @@ impl Connection {
         }
     }
 
-    /// Whether the client takes nothing for too long while stored values wait for it.
+    /// Whether the client takes too little for too long while stored values wait for it.
     fn check_stall(&mut self, context: &mut Context<'_>) -> Result<(), Closed> {
         let holds_values = self.outgoing.holds_values() || self.replies.holds_values();
-        if !holds_values || self.outgoing.is_reading() {
+        let written_bytes = self.outgoing.written_bytes();
+        let is_over = |stall: &Stall| written_bytes - stall.written_before >= STALL_BYTES_MIN;
+        if !holds_values || self.stall.as_ref().is_some_and(is_over) {
             self.stall = None;
+        }
+        if !holds_values || self.outgoing.is_reading() {
             return Ok(());
         }
         let clock = &self.cx.shared.clock;
-        let stall = self
-            .stall
-            .get_or_insert_with(|| clock.sleep(VALUE_STALL_US_MAX));
-        if stall.as_mut().poll(context).is_ready() {
+        let stall = self.stall.get_or_insert_with(|| Stall {
+            deadline: clock.sleep(STALL_US_MAX),
+            written_before: written_bytes,
+        });
+        if stall.deadline.as_mut().poll(context).is_ready() {
             return Err(Closed::OutputLimit);
         }
         Ok(())

@@ -8,6 +8,7 @@ mod double;
 mod error;
 mod inline;
 mod parser;
+mod portions;
 mod reply;
 
 pub use ahead::KeysAhead;
@@ -17,6 +18,7 @@ pub(crate) use double::format_double_17;
 pub use error::ProtocolError;
 pub use inline::split_words;
 pub use parser::{LINE_BYTES_MAX, Parsed, RequestLimits, RequestParser};
+pub use portions::{Broken, Outlet, Portions};
 pub use reply::{Body, ReplyBuf, ReplyMark, Splice};
 
 /// Bytes of a bulk from which a reply carries the buffer itself instead of a copy: below it one

@@ -3,12 +3,13 @@
 //! Owns the bytes that wait for the socket and the large bodies spliced between them. The forms of
 //! RESP3 fall back to their RESP2 shape by themselves. Must never write to a socket.
 
+use std::future::{Future, poll_fn};
 use std::ops::Range;
 
 use bytes::Bytes;
 use cellar_storage::{Snapshot, StoreError};
 
-use super::{Protocol, SPLICE_BYTES_MIN, format_double};
+use super::{Broken, Outlet, Portions, Protocol, SPLICE_BYTES_MIN, format_double};
 
 /// What stands around a string at most: a letter, 20 digits, two line ends.
 const BULK_FRAME_BYTES_MAX: usize = 25;
@@ -19,33 +20,54 @@ pub enum Body {
     Bytes(Bytes),
     /// A range of a stored value, to be read page by page while it is written.
     Snapshot(Box<Snapshot>, Range<u64>),
+    /// Replies that are encoded while they are written. They hold no lock.
+    Portions(Portions),
 }
 
 impl Body {
-    /// Bytes that it puts on the wire.
-    pub fn len(&self) -> u64 {
-        match self {
-            Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Snapshot(_, range) => range.end - range.start,
-        }
-    }
-
     /// Bytes of DRAM that it holds.
     pub fn memory_bytes(&self) -> usize {
         match self {
             Self::Bytes(bytes) => bytes.len(),
-            Self::Snapshot(..) => 0,
+            Self::Snapshot(..) | Self::Portions(_) => 0,
         }
     }
 
     /// Whether it is a stored value, which holds the place that it lies in.
     pub fn is_value(&self) -> bool {
-        matches!(self, Self::Snapshot(..))
+        match self {
+            Self::Bytes(_) => false,
+            Self::Snapshot(..) | Self::Portions(_) => true,
+        }
     }
 
-    /// Whether it puts nothing on the wire.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Appends what it puts on the wire; false where that would be more than `bytes_max` in all.
+    async fn append_to(self, flat: &mut Vec<u8>, bytes_max: usize) -> Result<bool, Broken> {
+        match self {
+            Self::Bytes(bytes) => flat.extend_from_slice(&bytes),
+            Self::Snapshot(_, range) if range.end - range.start > bytes_max as u64 => {
+                return Ok(false);
+            }
+            Self::Snapshot(snapshot, range) => {
+                flat.extend_from_slice(&snapshot.read(range).await?);
+            }
+            Self::Portions(mut portions) => {
+                while let Some(portion) = poll_fn(|cx| portions.poll_next(cx)).await? {
+                    for chunk in portion.into_chunks() {
+                        flat.extend_from_slice(&chunk);
+                    }
+                    if flat.len() > bytes_max {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(flat.len() <= bytes_max)
+    }
+
+    /// Whether it holds its key's lock until it is pinned.
+    fn is_lockable(&self) -> bool {
+        matches!(self, Self::Snapshot(..))
     }
 }
 
@@ -298,31 +320,32 @@ impl ReplyBuf {
         Ok(())
     }
 
-    /// Bytes that it puts on the wire.
-    pub(crate) fn wire_bytes(&self) -> u64 {
-        let bodies = self.splices.iter().map(|splice| splice.body.len());
-        self.bytes.len() as u64 + bodies.sum::<u64>()
+    /// Replies that `make` goes on to encode while those before are written. Whatever it reads is
+    /// pinned: it holds no lock.
+    pub(crate) fn portions<F>(&mut self, make: impl FnOnce(Outlet) -> F)
+    where
+        F: Future<Output = Result<(), Broken>> + 'static,
+    {
+        let portions = Portions::new(self.protocol, make);
+        self.push_splice(Body::Portions(portions));
     }
 
-    /// What it puts on the wire, as one buffer.
-    pub(crate) async fn flatten(mut self) -> Result<Bytes, StoreError> {
-        if self.splices.is_empty() {
-            return Ok(self.bytes.into());
-        }
-        let mut flat = Vec::with_capacity(self.wire_bytes() as usize);
+    /// What it puts on the wire, as one buffer; nothing where that is more than `bytes_max`.
+    pub(crate) async fn flatten(mut self, bytes_max: usize) -> Result<Option<Bytes>, Broken> {
+        let mut flat = Vec::new();
         let mut from = 0;
         for splice in self.take_splices() {
             flat.extend_from_slice(&self.bytes[from..splice.at]);
             from = splice.at;
-            match splice.body {
-                Body::Bytes(bytes) => flat.extend_from_slice(&bytes),
-                Body::Snapshot(snapshot, range) => {
-                    flat.extend_from_slice(&snapshot.read(range).await?);
-                }
+            if !splice.body.append_to(&mut flat, bytes_max).await? {
+                return Ok(None);
             }
         }
+        if flat.is_empty() {
+            return Ok((self.bytes.len() <= bytes_max).then(|| self.bytes.into()));
+        }
         flat.extend_from_slice(&self.bytes[from..]);
-        Ok(flat.into())
+        Ok((flat.len() <= bytes_max).then(|| flat.into()))
     }
 
     /// Appends bytes that are encoded already.
@@ -339,6 +362,25 @@ impl ReplyBuf {
             self.raw(&encoded[..1]);
             self.push_splice(Body::Bytes(encoded.slice(1..)));
         }
+    }
+
+    /// What was encoded, cut where large bodies lie between; it must hold no stored values.
+    pub(crate) fn into_chunks(mut self) -> impl Iterator<Item = Bytes> {
+        let splices = self.take_splices();
+        let (mut bytes, mut at) = (Bytes::from(self.bytes), 0);
+        let mut chunks = Vec::with_capacity(2 * splices.len() + 1);
+        for splice in splices {
+            chunks.push(bytes.split_to(splice.at - at));
+            at = splice.at;
+            match splice.body {
+                Body::Bytes(body) => chunks.push(body),
+                Body::Snapshot(..) | Body::Portions(_) => {
+                    unreachable!("a portion is encoded whole")
+                }
+            }
+        }
+        chunks.push(bytes);
+        chunks.into_iter().filter(|chunk| !chunk.is_empty())
     }
 
     /// What was encoded, as one buffer to share; it must hold no large bodies beside it.
@@ -452,8 +494,7 @@ impl ReplyBuf {
     }
 
     fn push_splice(&mut self, body: Body) {
-        // a buffer in memory holds no lock
-        if self.is_pinned() && matches!(body, Body::Bytes(_)) {
+        if self.is_pinned() && !body.is_lockable() {
             self.pinned_count += 1;
         }
         self.spliced_bytes += body.memory_bytes();

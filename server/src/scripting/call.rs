@@ -13,7 +13,7 @@ use super::running::Running;
 use crate::account::{self, Ran};
 use crate::command::{CommandEntry, CommandError, Cx, Flag, admit_write, resolve, run_to_end};
 use crate::commands::tracking;
-use crate::resp::{Args, Protocol, ReplyBuf};
+use crate::resp::{Args, Broken, Protocol, ReplyBuf};
 use crate::session::Session;
 use crate::transaction::{Effects, Posted};
 
@@ -185,10 +185,22 @@ impl Caller {
 
 /// A reply as one buffer, if a script can hold it.
 async fn flat(reply: ReplyBuf) -> Result<Bytes, CommandError> {
-    if reply.wire_bytes() > MEMORY_BYTES_MAX as u64 {
-        return Err(CommandError::other(format!(
+    let flat = reply.flatten(MEMORY_BYTES_MAX).await.map_err(told)?;
+    flat.ok_or_else(|| {
+        CommandError::other(format!(
             "ERR the reply is larger than the {MEMORY_BYTES_MAX} bytes that a script may hold"
-        )));
+        ))
+    })
+}
+
+/// Why a reply broke off, as the error that its command would have answered.
+fn told(error: Broken) -> CommandError {
+    let error = match error.downcast::<CommandError>() {
+        Ok(error) => return *error,
+        Err(error) => error,
+    };
+    match error.downcast::<StoreError>() {
+        Ok(error) => CommandError::Store(*error),
+        Err(error) => CommandError::other(error.to_string()),
     }
-    Ok(reply.flatten().await?)
 }

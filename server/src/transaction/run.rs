@@ -25,7 +25,7 @@ use super::turn::Turn;
 use super::watches::Watches;
 use crate::account::Ran;
 use crate::client::{ClientFlag, Event};
-use crate::command::{Attempt, CommandError, Cx, Handler, Pending};
+use crate::command::{Attempt, CommandError, Cx, Flag, Handler, Pending};
 use crate::commands::tracking;
 use crate::resp::ReplyBuf;
 use crate::session::{ReplyMode, Session};
@@ -155,7 +155,8 @@ impl<'a> Run<'a> {
             if self.slots[index].reply.is_some() || is_late(entry) {
                 continue;
             }
-            if is_flush(entry) {
+            if !entry.spec.flags.has(Flag::Readonly) {
+                // what is read page by page is read as it was before
                 self.land().await;
             }
             let is_done = self.run_command(&mut cx, index).await;

@@ -254,6 +254,13 @@ impl Client {
         rest
     }
 
+    /// Waits until the first byte of a reply is there.
+    pub(crate) fn await_reply(&mut self) {
+        if self.at == self.buffer.len() {
+            self.fill();
+        }
+    }
+
     /// Reads one reply.
     pub(crate) fn read(&mut self) -> Reply {
         let line = self.read_line();

@@ -20,6 +20,7 @@ mod harness;
 mod latch;
 mod limits;
 mod long_lists;
+mod long_replies;
 mod pipelines;
 mod process;
 mod protocol;

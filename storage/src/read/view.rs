@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use cellar_index::Identity;
+use cellar_index::{Entry, Identity};
 
 use crate::error::StoreError;
 use crate::overlay::{Overlay, Own};
 use crate::read::{Located, Source, StoredRecord};
 use crate::store::Store;
+use crate::units::SegmentNumber;
 use crate::worker::Worker;
 
 /// Where a reader looks.
@@ -59,8 +60,18 @@ impl View {
     pub(crate) fn again(&self, found: &Found) -> Found {
         match found {
             Found::Own(record) => Found::Own(record.clone()),
-            Found::Stored(located) => Found::Stored(self.worker.pin_again(located)),
+            Found::Stored(located) => self.again_at(located.entry),
         }
+    }
+
+    /// What an entry points to whose segment the caller has pinned, with a pin of its own.
+    pub(crate) fn again_at(&self, entry: Entry) -> Found {
+        Found::Stored(self.worker.pin_again(entry))
+    }
+
+    /// The segment that an entry points into.
+    pub(crate) fn segment_of(&self, entry: &Entry) -> SegmentNumber {
+        self.worker.segment_of(entry)
     }
 
     /// Reads the record that an identity leads to, expired or not.

@@ -8,6 +8,8 @@
 //!
 //! Owns the order. Must never change a page.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 
 use super::bucket::{Bucket, Element, Entry};
@@ -18,6 +20,10 @@ use crate::command::CommandError;
 /// Pages that a stream reads at once: as many as the device works on at the same time, and their
 /// entries are handled in less than a turn.
 const READ_AHEAD_PAGES: usize = 16;
+
+/// Bytes of entries that a stream hands out at once, one entry more: entries that lie beside their
+/// pages may be long.
+const STEP_BYTES_MAX: usize = 256 * 1024;
 
 /// Which part of the entries is wanted: what is not is not read where it lies beside its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,24 +134,56 @@ async fn wanted(
 pub(crate) struct Walk {
     position: Option<u64>,
     part: Part,
+    /// Pages that were read and not told of, and how many entries of the first were.
+    ahead: VecDeque<Bytes>,
+    told: usize,
 }
 
 impl Walk {
     /// From the first entry.
     pub(crate) fn new(part: Part) -> Self {
-        let position = Some(0);
-        Self { position, part }
+        Self {
+            position: Some(0),
+            part,
+            ahead: VecDeque::new(),
+            told: 0,
+        }
     }
 
-    /// The entries of the next few pages, none in the end. Lets go of the pages before, so that a
-    /// table of any size can be walked. The caller lets others run between two calls.
+    /// The entries of the next few pages, none in the end, fewer where long ones lie beside them.
+    /// Lets go of the pages before, so that a table of any size can be walked. The caller lets
+    /// others run between two calls.
     pub(crate) async fn next(
         &mut self,
         dict: &Dict,
         pages: &mut Pages,
     ) -> Result<Option<Vec<Pair>>, CommandError> {
-        if self.position.is_none() {
+        if self.ahead.is_empty() && !self.read_ahead(dict, pages).await? {
             return Ok(None);
+        }
+        let (mut pairs, mut bytes) = (Vec::new(), 0);
+        while let Some(page) = self.ahead.front() {
+            let bucket = Bucket::decode(page)?;
+            pairs.reserve(bucket.len());
+            for entry in bucket.iter().skip(self.told) {
+                let pair = pair(pages, page, &entry, self.part).await?;
+                self.told += 1;
+                bytes += pair.key.len() + pair.value.len();
+                pairs.push(pair);
+                if bytes >= STEP_BYTES_MAX {
+                    return Ok(Some(pairs));
+                }
+            }
+            self.told = 0;
+            self.ahead.pop_front();
+        }
+        Ok(Some(pairs))
+    }
+
+    /// Reads the next few pages; false in the end.
+    async fn read_ahead(&mut self, dict: &Dict, pages: &mut Pages) -> Result<bool, CommandError> {
+        if self.position.is_none() {
+            return Ok(false);
         }
         let mut numbers = Vec::with_capacity(READ_AHEAD_PAGES);
         while let Some(position) = self.position
@@ -156,12 +194,7 @@ impl Walk {
             self.position = step.next;
         }
         pages.forget();
-        let found = pages.read_many(&numbers).await?;
-        let mut pairs = Vec::new();
-        for page in &found {
-            dict.collect(pages, page, (0, self.part), &mut pairs)
-                .await?;
-        }
-        Ok(Some(pairs))
+        self.ahead.extend(pages.read_many(&numbers).await?);
+        Ok(true)
     }
 }

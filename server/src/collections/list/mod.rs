@@ -201,6 +201,13 @@ impl List {
         }
     }
 
+    /// Has the elements of a paged list stay what they are, and lets the key's lock go.
+    pub(crate) async fn pin(&mut self) {
+        if let Form::Paged(list) = &mut self.form {
+            list.pages.pin().await;
+        }
+    }
+
     /// `count` elements from `start` on, as far as there are any.
     pub(crate) async fn items(&mut self, start: u64, count: u64) -> Result<Vec<Bytes>, StoreError> {
         let mut walk = self.walk(start, count, Direction::Forward).await?;

@@ -228,6 +228,13 @@ impl SortedSet {
         }
     }
 
+    /// Has the elements of a paged set stay what they are, and lets the key's lock go.
+    pub(crate) async fn pin(&mut self) {
+        if let Form::Paged(paged) = &mut self.form {
+            paged.pin().await;
+        }
+    }
+
     /// The elements of a range of ranks in order, all at once: of a range that is short.
     pub(crate) async fn collect(
         &mut self,

@@ -123,6 +123,10 @@ impl Paged {
         Ok(walk.await?)
     }
 
+    pub(super) async fn pin(&mut self) {
+        self.pages.pin().await;
+    }
+
     pub(super) async fn walk_on(
         &mut self,
         walk: &mut Walk,

@@ -14,6 +14,10 @@ use crate::collections::pages::Pages;
 /// Leaves that are read at once: their device reads overlap, and they are 64 KiB.
 const AHEAD_LEAVES_MAX: usize = 16;
 
+/// Bytes of items that are handed out at once, one item more: items that lie beside their leaf may
+/// be long.
+const STEP_BYTES_MAX: usize = 256 * 1024;
+
 /// Which way to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
@@ -28,9 +32,9 @@ pub(crate) struct Walk {
     direction: Direction,
     /// Nodes from the top down to the one above the leaves.
     levels: Vec<Level>,
-    /// Leaves that were read ahead.
+    /// Leaves that were read ahead, their items in the direction of the walk.
     leaves: VecDeque<Leaf>,
-    /// Items of the next leaf that are passed over.
+    /// Items of the first leaf that are passed over.
     skipped: usize,
     /// Items that are still to come.
     left: u64,
@@ -122,7 +126,7 @@ impl Walk {
         self.left
     }
 
-    /// The next items, those of one leaf; nothing at the end.
+    /// The next items, those of one leaf, fewer where long ones lie beside it; nothing at the end.
     pub(crate) async fn next(
         &mut self,
         pages: &mut Pages,
@@ -133,18 +137,25 @@ impl Walk {
         if self.leaves.is_empty() {
             self.read_ahead(pages).await?;
         }
-        let leaf = self.leaves.pop_front();
-        let mut stored = leaf.ok_or_else(|| malformed("end of a tree"))?.items;
-        if self.direction == Direction::Backward {
-            stored.reverse();
-        }
+        let leaf = self.leaves.front();
+        let stored = &leaf.ok_or_else(|| malformed("end of a tree"))?.items;
         let left = usize::try_from(self.left).unwrap_or(usize::MAX);
-        let skipped = std::mem::take(&mut self.skipped);
-        let mut items = Vec::with_capacity(stored.len().saturating_sub(skipped).min(left));
-        for item in stored.iter().skip(skipped).take(left) {
-            items.push(item.load(pages).await?);
+        let count = stored.len().saturating_sub(self.skipped).min(left);
+        let (mut items, mut bytes) = (Vec::with_capacity(count), 0);
+        for item in stored.iter().skip(self.skipped).take(count) {
+            let item = item.load(pages).await?;
+            bytes += item.len();
+            items.push(item);
+            if bytes >= STEP_BYTES_MAX {
+                break;
+            }
         }
         self.left -= items.len() as u64;
+        self.skipped += items.len();
+        if self.skipped >= stored.len() {
+            self.skipped = 0;
+            self.leaves.pop_front();
+        }
         Ok(Some(items))
     }
 
@@ -154,7 +165,11 @@ impl Walk {
         let numbers: Vec<u32> = entries.iter().map(|entry| entry.child).collect();
         let contents = pages.read_many(&numbers).await?;
         for (entry, page) in entries.iter().zip(&contents) {
-            self.leaves.push_back(entry.decode_leaf(page)?);
+            let mut leaf = entry.decode_leaf(page)?;
+            if self.direction == Direction::Backward {
+                leaf.items.reverse();
+            }
+            self.leaves.push_back(leaf);
         }
         Ok(())
     }

@@ -3,9 +3,10 @@
 //! Owns their arguments. Reads no more of a list than it answers from. Must never write.
 
 use super::value::{find_list, parse_from};
-use crate::collections::list::List;
+use crate::collections::list::{List, ListWalk};
 use crate::collections::tree::Direction;
 use crate::command::{CommandError, Cx, Pending};
+use crate::commands::long_reply;
 use crate::commands::ranks::ranks;
 use crate::commands::string_value::integer;
 use crate::resp::{Args, ReplyBuf};
@@ -63,14 +64,31 @@ pub fn lrange(cx: Cx, args: Args) -> Pending {
         let range = ranks(start, end, list.len());
         let count = range.end - range.start;
         reply.array(count as usize);
-        let mut walk = list.walk(range.start, count, Direction::Forward).await?;
-        while let Some(items) = list.next(&mut walk).await? {
-            for item in items {
-                reply.bulk_bytes(item);
-            }
-        }
+        let walk = list.walk(range.start, count, Direction::Forward).await?;
+        long_reply::answer(RangeElements { list, walk }, &mut reply).await?;
         Ok(reply)
     })
+}
+
+struct RangeElements {
+    list: List,
+    walk: ListWalk,
+}
+
+impl long_reply::Elements for RangeElements {
+    async fn encode_next(&mut self, reply: &mut ReplyBuf) -> Result<bool, CommandError> {
+        let Some(items) = self.list.next(&mut self.walk).await? else {
+            return Ok(false);
+        };
+        for item in items {
+            reply.bulk_bytes(item);
+        }
+        Ok(true)
+    }
+
+    async fn pin(&mut self) {
+        self.list.pin().await;
+    }
 }
 
 /// What LPOS looks for.

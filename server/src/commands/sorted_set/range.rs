@@ -7,9 +7,10 @@ use cellar_storage::Snapshot;
 
 use super::bounds::{Cuts, member_cuts, score_cuts};
 use super::{element, elements_head, open};
-use crate::collections::sorted_set::SortedSet;
+use crate::collections::sorted_set::{Elements, SortedSet};
 use crate::collections::tree::Direction;
 use crate::command::{CommandError, Cx};
+use crate::commands::long_reply;
 use crate::commands::ranks::ranks;
 use crate::commands::string_value::integer;
 use crate::resp::{Args, ReplyBuf};
@@ -162,31 +163,46 @@ async fn range(
         return Ok(());
     };
     let run = request.run(&mut set).await?;
-    answer(reply, &mut set, run, request.has_scores).await
+    elements_head(reply, run.count, request.has_scores);
+    let elements = set.elements(run.rank, run.count, run.direction).await?;
+    let elements = RunElements {
+        set,
+        elements,
+        has_scores: request.has_scores,
+        left: run.count,
+    };
+    long_reply::answer(elements, reply).await
 }
 
-/// Answers with the elements of a run.
-async fn answer(
-    reply: &mut ReplyBuf,
-    set: &mut SortedSet,
-    run: Run,
+/// The elements of a run.
+struct RunElements {
+    set: SortedSet,
+    elements: Elements,
     has_scores: bool,
-) -> Result<(), CommandError> {
-    elements_head(reply, run.count, has_scores);
-    let mut elements = set.elements(run.rank, run.count, run.direction).await?;
-    let mut left = run.count;
-    while left > 0
-        && let Some(next) = elements.next(set).await?
-    {
-        for found in &next {
-            element(reply, found, has_scores);
+    left: u64,
+}
+
+impl long_reply::Elements for RunElements {
+    async fn encode_next(&mut self, reply: &mut ReplyBuf) -> Result<bool, CommandError> {
+        if self.left == 0 {
+            return Ok(false);
         }
-        left -= next.len() as u64;
-        if left > 0 {
+        let Some(next) = self.elements.next(&mut self.set).await? else {
+            return Ok(false);
+        };
+        for found in &next {
+            element(reply, found, self.has_scores);
+        }
+        self.left -= next.len() as u64;
+        if self.left > 0 {
             tokio::task::yield_now().await;
         }
+        Ok(true)
     }
-    Ok(())
+
+    async fn pin(&mut self) {
+        self.set.pin().await;
+    }
 }
 
 impl Request {
