@@ -266,8 +266,8 @@ impl Client {
         self.acknowledge(lsn).await
     }
 
-    /// Changes what database numbers mean: `note` is told of the log's end in the very poll in which
-    /// that happens. Those who watch keys are told until it returns.
+    /// Changes what database numbers mean: `note` is told of the log's end in the very poll in
+    /// which that happens. Those who watch keys are told until it returns.
     async fn change_map(
         &self,
         change: impl Future<Output = Result<(), StoreError>>,

@@ -134,6 +134,8 @@ impl World {
     /// they can write no more, so that nothing but the failure stands against a closing in order.
     fn fail_last_write(&mut self, scene: &Scene, opened: &mut Opened) -> Result<(), Violation> {
         let waits = self.random.below(4) > 0;
+        // Where clients have ended, all that they wrote is durable soon.
+        scene.is_stopping.set(waits && self.random.flip());
         // Clients have no segment left to write to only now and then.
         let looks = if self.random.flip() {
             LOOKS_MAX

@@ -1,5 +1,6 @@
 //! What the store must hold: every commit of a life in the order in which it happened, and what
-//! each key held after each; `judge` compares it with what was found. Must never look into the store.
+//! each key held after each; `judge` compares it with what was found. Must never look into the
+//! store.
 //!
 //! One thread runs everything, and a commit returns in the same poll in which it is published. So
 //! the order in which clients tell of their commits is the order of the log, across all clients.

@@ -66,6 +66,8 @@ pub(crate) struct Plan {
     pub(crate) segments: u64,
     /// Of the devices' bytes, how many there is room for, in percent.
     pub(crate) room_percent: u64,
+    /// In the first life there is room for all.
+    pub(crate) loses_room: bool,
     pub(crate) latency: Latency,
     pub(crate) worker_count: usize,
     pub(crate) appendfsync: AppendFsync,
@@ -123,6 +125,7 @@ impl Plan {
             block_bytes: [512, 4096][random.below(2) as usize],
             segments,
             room_percent,
+            loses_room: false,
             latency: latency(random),
             worker_count: 2 + random.below(2) as usize,
             appendfsync: appendfsync(random),
@@ -161,14 +164,16 @@ impl Plan {
         let sizes = [Sizes::Medium, Sizes::Mixed, Sizes::Large][random.below(3) as usize];
         let held = self.device_count * SEGMENTS_MIN * u64::from(SEGMENT_BYTES_MIN);
         let keys = (2 * held / sizes.mean_bytes()).min(KEYS_MAX);
+        let loses_room = random.below(3) > 0;
         Self {
             segments: SEGMENTS_MIN,
-            room_percent: [100, 60][random.below(2) as usize],
+            room_percent: if loses_room { 60 } else { self.room_percent },
+            loses_room,
             keys_per_database: keys / (2 * self.client_count),
             sizes,
             skew_percent: 10,
             deadline_percent: 0,
-            removal_percent: 5,
+            removal_percent: [5, 20][random.below(2) as usize],
             flushes_per_mille: 0,
             pause_us_max: 1,
             lives: 3 + random.below(3),
@@ -275,6 +280,15 @@ impl Plan {
     /// What one device can hold, in bytes.
     pub(crate) fn device_bytes(&self) -> u64 {
         RESERVED_BYTES + self.segments * u64::from(SEGMENT_BYTES_MIN)
+    }
+
+    /// What there is room for on one device in the first life, in bytes.
+    pub(crate) fn first_room_bytes(&self) -> u64 {
+        if self.loses_room {
+            u64::MAX
+        } else {
+            self.room_bytes()
+        }
     }
 
     /// What there is room for on one device, in bytes.

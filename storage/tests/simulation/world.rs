@@ -78,7 +78,7 @@ impl World {
             let (block, bytes) = (plan.block_bytes, plan.device_bytes());
             let (seed, latency) = (seed.wrapping_mul(2) + number, plan.latency.clone());
             let device = SimDevice::timed(block, bytes, seed, clock.clone(), latency);
-            device.limit_room(plan.room_bytes());
+            device.limit_room(plan.first_room_bytes());
             device
         };
         let devices = (0..plan.device_count).map(device).collect();
