@@ -1,5 +1,7 @@
 //! Payloads that Redis made, and what is written.
 
+use std::fmt::Write;
+
 use bytes::Bytes;
 
 use super::*;
@@ -30,14 +32,14 @@ async fn show_body(body: Bytes) -> Result<String, BadFormat> {
             let mut text = "sorted set".to_owned();
             while let Some(member) = items.next().await? {
                 let score = items.score().await?;
-                text += &format!(" {}={score}", member.escape_ascii());
+                write!(text, " {}={score}", member.escape_ascii()).expect("a String takes all");
             }
             return Ok(text);
         }
     };
     let mut text = kind.to_owned();
     while let Some(item) = items.next().await? {
-        text += &format!(" {}", item.escape_ascii());
+        write!(text, " {}", item.escape_ascii()).expect("a String takes all");
     }
     Ok(text)
 }
@@ -207,7 +209,7 @@ async fn what_is_written_is_frozen_and_read_again() {
     check_written(set, bytes, "sorted set m=1.5").await;
     let mut long = Output::of_string();
     long.begin_string(20_000);
-    long.part(&[b'x'; 20_000]);
-    let bytes = [&b"\0\x80\0\0\x4e\x20"[..], &[b'x'; 20_000]].concat();
+    long.part(&vec![b'x'; 20_000]);
+    let bytes = [&b"\0\x80\0\0\x4e\x20"[..], &vec![b'x'; 20_000]].concat();
     check_written(long, &bytes, &format!("string {}", "x".repeat(20_000))).await;
 }

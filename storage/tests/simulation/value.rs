@@ -197,8 +197,9 @@ pub(crate) async fn whole(snapshot: &Snapshot) -> Result<Version, StoreError> {
 
 /// Finds and pins all that a snapshot holds, and lets its key's lock go.
 pub(crate) async fn pin_whole(snapshot: &mut Snapshot) -> Result<(), StoreError> {
-    match snapshot.root().map(page_numbers) {
-        Some(numbers) => snapshot.pin_pages(numbers),
-        None => snapshot.pin(0..snapshot.len()).await,
+    if snapshot.root().is_none() {
+        return snapshot.pin(0..snapshot.len()).await;
     }
+    snapshot.pin_pages().await;
+    Ok(())
 }

@@ -486,7 +486,7 @@ fn broken(bytes: &Bytes, random: &mut Random) -> Bytes {
         1 => {
             bytes = (0..random.below(200))
                 .map(|_| random.next() as u8)
-                .collect()
+                .collect();
         }
         _ => {
             for _ in 0..=random.below(3) {
