@@ -125,10 +125,16 @@ impl Place<'_> {
         self.queues[key].1.end_chance(self.ticket, passes_on);
     }
 
-    /// Opens a chance in all of its queues.
-    pub(super) fn note_swapped(&self) {
+    /// Whether others are to try before the client that has the chance at a key, which is locked.
+    pub(super) fn is_overtaken(&self, key: usize) -> bool {
+        self.queues[key].1.is_overtaken(self.ticket)
+    }
+
+    /// Opens a chance in all of its queues: because databases were exchanged, or because it left
+    /// something to others who may be through by now.
+    pub(super) fn open_chances(&self, is_moved: bool) {
         for (_, queue) in &self.queues {
-            queue.note_changed(true);
+            queue.note_changed(is_moved);
         }
     }
 

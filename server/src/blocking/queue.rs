@@ -181,6 +181,15 @@ impl KeyQueue {
         chance.shares.first().cloned()
     }
 
+    /// Whether the key was changed since a client got its chance, and others wait longer: then they
+    /// are to try first. Whoever has the key locked is told of all changes.
+    pub(super) fn is_overtaken(&self, ticket: Ticket) -> bool {
+        let state = self.state.lock();
+        let chance = state.chance.as_ref();
+        let is_changed = chance.is_some_and(|chance| chance.ticket == ticket && chance.is_changed);
+        is_changed && state.first() != Some(ticket)
+    }
+
     /// Whether somebody has the chance: whoever comes now must not go before those who wait.
     pub(super) fn is_busy(&self) -> bool {
         self.state.lock().chance.is_some()
@@ -305,6 +314,32 @@ mod tests {
         queue.end_chance(Ticket(2), false);
         assert_eq!(chance(&queue), Some(1));
         assert!(queue.share(Ticket(1)).is_some() && queue.share(Ticket(2)).is_none());
+    }
+
+    #[test]
+    fn who_waits_longer_tries_a_change_first() {
+        let queue = queue(2);
+        queue.note_changed(false);
+        queue.end_chance(Ticket(1), true);
+        assert!(!queue.is_overtaken(Ticket(2)));
+        queue.note_changed(false);
+        assert!(queue.is_overtaken(Ticket(2)));
+        queue.end_chance(Ticket(2), true);
+        assert_eq!(chance(&queue), Some(1));
+        queue.note_changed(false);
+        assert!(!queue.is_overtaken(Ticket(1)));
+    }
+
+    #[test]
+    fn a_loss_is_told_to_who_heeds_it() {
+        let queue = queue(1);
+        queue.key_changed(KeyChange::Removed);
+        assert_eq!(chance(&queue), None);
+        queue.join(Ticket(2), &client(2), true);
+        queue.key_changed(KeyChange::Removed);
+        assert_eq!(chance(&queue), Some(1));
+        queue.end_chance(Ticket(1), false);
+        assert_eq!(chance(&queue), Some(2));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //!
 //! Owns the locks of its attempts.
 
+use std::cell::Cell;
+
 use bytes::Bytes;
 use cellar_storage::{Db, KeyLocks, ValueType};
 use smallvec::SmallVec;
@@ -39,13 +41,19 @@ pub(crate) struct Attempt<'a> {
     pub(crate) locks: &'a KeyLocks,
     cx: &'a Cx,
     is_first: bool,
+    /// Whether something was left to others.
+    has_deferred: Cell<bool>,
 }
 
 impl Attempt<'_> {
     /// Whether what this key holds is for others, who waited before: then the attempt is to end
     /// without a result.
     pub(crate) fn is_for_others(&self, key: &Bytes) -> bool {
-        self.is_first && self.cx.shared.blocking.is_busy(self.cx.db(), key)
+        let is_busy = || self.cx.shared.blocking.is_busy(self.cx.db(), key);
+        let is_for_others = self.is_first && is_busy();
+        self.has_deferred
+            .set(self.has_deferred.get() || is_for_others);
+        is_for_others
     }
 }
 
@@ -80,24 +88,27 @@ pub(crate) async fn serve<T>(
     let mut place: Place<'_>;
     {
         let locks = &cx.store.lock(&targets).await;
-        let is_first = cx.may_block();
-        if let Some(served) = attempt(&Attempt {
+        let first = Attempt {
             locks,
             cx,
-            is_first,
-        })
-        .await?
-        {
+            is_first: cx.may_block(),
+            has_deferred: Cell::new(false),
+        };
+        if let Some(served) = attempt(&first).await? {
             return Ok(Some(served.value));
         }
         if !cx.may_block() {
             return Ok(None);
         }
         place = blocking.join(cx, wish.keys, wish.heeds_loss);
+        if first.has_deferred.get() {
+            // they may have been through before it joined them
+            place.open_chances(false);
+        }
     }
     if blocking.swap_count() != swap_count {
         // it looked into a database that is another one now
-        place.note_swapped();
+        place.open_chances(true);
     }
     let mut block = Block::begin(cx, wish.timeout_ms);
     while let Some(chance) = block.until(place.chance()).await? {
@@ -125,6 +136,9 @@ async fn try_in_chance<T>(
 ) -> Result<Tried<T>, CommandError> {
     place.refresh(cx, key);
     let locks = &cx.store.lock(targets).await;
+    if place.is_overtaken(key) {
+        return Ok(Tried::Nothing);
+    }
     if !wish.heeds_loss {
         let found = cx.store.get_locked(locks, cx.db(), &wish.keys[key]).await?;
         match found.map(|found| found.value_type()) {
@@ -133,11 +147,11 @@ async fn try_in_chance<T>(
             Some(_) => {}
         }
     }
-    let is_first = false;
     let served = attempt(&Attempt {
         locks,
         cx,
-        is_first,
+        is_first: false,
+        has_deferred: Cell::new(false),
     })
     .await?;
     Ok(served.map_or(Tried::Nothing, Tried::Served))

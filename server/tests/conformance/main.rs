@@ -22,6 +22,7 @@ mod script_libraries;
 mod scripts;
 mod sets;
 mod sorted_sets;
+mod streams;
 mod strings;
 mod tracking;
 mod transactions;

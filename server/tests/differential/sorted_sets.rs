@@ -6,8 +6,7 @@
 
 use super::random::Random;
 use super::requests::{Request, Strictness};
-
-type Pool = &'static [&'static [u8]];
+use super::templates::{Pool, fill};
 
 const KEYS: Pool = &[b"z:1", b"z:2", b"z:3", b"a"];
 /// Sets whose elements all have the score 0.
@@ -150,7 +149,7 @@ pub(crate) fn request(random: &mut Random) -> Request {
         (EXACT, Strictness::Exact)
     };
     let template = *random.pick(templates);
-    let mut arguments = fill(template, random);
+    let mut arguments = fill(template, random, pool);
     // a flat set must stay one, a random choice one of everything, and ranks have a new argument
     let fixed = ["ZRANDMEMBER", "ZRANK", "ZREVRANK"];
     let is_mutable =
@@ -187,31 +186,6 @@ pub(crate) fn questions() -> impl Iterator<Item = Request> {
             }
         })
     })
-}
-
-fn fill(template: &str, random: &mut Random) -> Vec<Vec<u8>> {
-    let mut arguments = Vec::new();
-    let words = |text: &str| -> Vec<Vec<u8>> {
-        let words = text.split_whitespace();
-        words.map(|word| word.as_bytes().to_vec()).collect()
-    };
-    let mut rest = template;
-    while !rest.is_empty() {
-        if let Some(choice) = rest.strip_prefix('{') {
-            let (choices, behind) = choice.split_once('}').expect("a choice is closed");
-            let choices: Vec<&str> = choices.split('|').collect();
-            arguments.extend(words(random.pick::<&str>(&choices)));
-            rest = behind.trim_start();
-            continue;
-        }
-        let (slot, behind) = rest.split_once(' ').unwrap_or((rest, ""));
-        rest = behind;
-        match pool(slot) {
-            Some(pool) => arguments.push(random.pick(pool).to_vec()),
-            None => arguments.extend(words(slot)),
-        }
-    }
-    arguments
 }
 
 fn pool(slot: &str) -> Option<Pool> {

@@ -12,7 +12,7 @@ fn connect(server: &Running) -> (Client, String) {
 }
 
 /// Sends a request that is going to wait, and waits until it does.
-fn send_blocked(client: &mut Client, line: &str, watcher: &mut Client) {
+pub(crate) fn send_blocked(client: &mut Client, line: &str, watcher: &mut Client) {
     let count = blocked_count(watcher);
     client.send(&line.split_whitespace().collect::<Vec<_>>());
     wait_for_blocked(watcher, count + 1);
@@ -27,7 +27,7 @@ fn blocked_count(watcher: &mut Client) -> usize {
 }
 
 /// Asks until so many clients wait: another connection's state changes on its own worker.
-fn wait_for_blocked(watcher: &mut Client, count: usize) {
+pub(crate) fn wait_for_blocked(watcher: &mut Client, count: usize) {
     for _ in 0..100_000 {
         if blocked_count(watcher) == count {
             return;

@@ -44,6 +44,40 @@ fn events(listener: &mut Client) -> Vec<String> {
 }
 
 #[test]
+fn streams_tell_what_was_done() {
+    check(
+        "EAn",
+        "
+        XADD s 1-1 f v -> new s, xadd s
+        XADD s MAXLEN 1 2-1 f v -> xadd s, xtrim s
+        XADD s MAXLEN 5 3-1 f v -> xadd s
+        XADD s 3-1 f v ->
+        XDEL s 9 ->
+        XDEL s 2-1 -> xdel s
+        XTRIM s MAXLEN 5 ->
+        XTRIM s MAXLEN 0 -> xtrim s
+        XSETID s 5-1 -> xsetid s
+        XGROUP CREATE s g 0 -> xgroup-create s
+        XGROUP CREATE t g 0 MKSTREAM -> new t, xgroup-create t
+        XGROUP SETID s g 0 -> xgroup-setid s
+        XGROUP CREATECONSUMER s g c -> xgroup-createconsumer s
+        XGROUP CREATECONSUMER s g c ->
+        XADD s 6 f v -> xadd s
+        XREADGROUP GROUP g c STREAMS s > ->
+        XREADGROUP GROUP g d STREAMS s t > > -> xgroup-createconsumer s, xgroup-createconsumer t
+        XCLAIM s g e 0 6 -> xgroup-createconsumer s
+        XAUTOCLAIM s g f 0 0 -> xgroup-createconsumer s
+        XACK s g 6 ->
+        XGROUP DELCONSUMER s g none ->
+        XGROUP DELCONSUMER s g c -> xgroup-delconsumer s
+        XGROUP DESTROY s g -> xgroup-destroy s
+        XGROUP DESTROY s g ->
+        DEL s -> del s
+        ",
+    );
+}
+
+#[test]
 fn commands_tell_what_they_did() {
     check(
         "EAnm",

@@ -29,6 +29,7 @@ mod scripts;
 mod server_commands;
 mod sessions;
 mod sorted_sets;
+mod streams;
 mod tracking;
 mod transactions;
 mod upkeep;

@@ -31,11 +31,9 @@ pub(crate) fn xread(cx: Cx, args: Args) -> Pending {
         }
         let names: Vec<_> = read.keys().iter().map(|key| (cx.db(), &key[..])).collect();
         let locks = cx.store.lock_shared(&names).await;
-        let mut streams = Vec::with_capacity(names.len());
-        for key in read.keys() {
-            let stream = open_locked(&cx, &locks, key).await?;
+        let mut streams = read.open(&cx, &locks).await?;
+        for (key, stream) in read.keys().iter().zip(&streams) {
             cx.note_lookup(key, stream.is_some());
-            streams.push(stream);
         }
         cx.linearized();
         let mut told = Told::new(&cx);
@@ -151,15 +149,12 @@ impl<'a> Read<'a> {
             let is_first = self.after.borrow().is_empty();
             let is_for_others = self.keys().iter().any(|key| attempt.is_for_others(key));
             if is_first && is_for_others && self.wants_only_new() {
-                self.parse_ids()?;
+                self.check_groups(cx, attempt.locks).await?;
                 return Ok(None);
             }
             self.consume(cx, attempt.locks, is_first).await?
         } else {
-            let mut streams = Vec::with_capacity(self.keys().len());
-            for key in self.keys() {
-                streams.push(open_locked(cx, attempt.locks, key).await?);
-            }
+            let mut streams = self.open(cx, attempt.locks).await?;
             let mut told = Told::new(cx);
             self.answer(&mut streams, &mut told).await?;
             told
@@ -168,6 +163,16 @@ impl<'a> Read<'a> {
             value: told,
             emptied: None,
         }))
+    }
+
+    /// Makes sure that all groups are there; what they have is left to others.
+    async fn check_groups(&self, cx: &Cx, locks: &KeyLocks) -> Result<(), CommandError> {
+        let reader = self.options.reader.as_ref();
+        let reader = reader.expect("XREADGROUP names a group");
+        for key in self.keys() {
+            find_group(cx, locks, (key, &reader.group), true).await?;
+        }
+        self.parse_ids()
     }
 
     fn wants_only_new(&self) -> bool {
@@ -197,15 +202,23 @@ impl<'a> Read<'a> {
         }
     }
 
+    /// The streams, without a group.
+    async fn open(&self, cx: &Cx, locks: &KeyLocks) -> Result<Vec<Option<Stream>>, CommandError> {
+        let mut streams = Vec::with_capacity(self.keys().len());
+        for (index, key) in self.keys().iter().enumerate() {
+            let stream = open_locked(cx, locks, key).await?;
+            self.after(index, stream.as_ref())?;
+            streams.push(stream);
+        }
+        Ok(streams)
+    }
+
     /// Tells what streams have, without a group.
     async fn answer(
         &self,
         streams: &mut [Option<Stream>],
         told: &mut Told,
     ) -> Result<(), CommandError> {
-        for (index, stream) in streams.iter().enumerate() {
-            self.after(index, stream.as_ref())?;
-        }
         for (index, stream) in streams.iter_mut().enumerate() {
             let after = self.after(index, stream.as_ref())?;
             let (Some(stream), Some(start)) = (stream, after.next()) else {
