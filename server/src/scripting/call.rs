@@ -12,7 +12,7 @@ use super::interpreter::{MEMORY_BYTES_MAX, Script};
 use super::running::Running;
 use crate::account::{self, Ran};
 use crate::command::{CommandEntry, CommandError, Cx, Flag, admit_write, resolve, run_to_end};
-use crate::commands::tracking;
+use crate::commands::{streams, tracking};
 use crate::resp::{Args, Broken, Protocol, ReplyBuf};
 use crate::session::Session;
 use crate::transaction::{Effects, Posted};
@@ -139,6 +139,7 @@ impl Caller {
         match entry.spec.name {
             "publish" | "spublish" => return Ok(self.post(entry, &args)),
             "flushall" | "flushdb" | "swapdb" => self.has_flushed = true,
+            "xread" | "xreadgroup" => streams::refuse_block(&args)?,
             _ => {}
         }
         if entry.spec.flags.has(Flag::Readonly)

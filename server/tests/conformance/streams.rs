@@ -243,6 +243,27 @@ fn claims() {
 }
 
 #[test]
+fn scripts_do_not_wait() {
+    let mut script = Script::start();
+    script.run("XGROUP CREATE s g $ MKSTREAM -> +OK");
+    for (call, expected) in [
+        ("'xread','STREAMS','s','$'", "nil"),
+        ("'xreadgroup','group','g','block','STREAMS','s','>'", "nil"),
+        (
+            "'xread','BLOCK',0,'STREAMS','s','$'",
+            "-ERR xread command is not allowed with BLOCK option from scripts",
+        ),
+        (
+            "'xreadgroup','group','g','c','count','1','block','x','STREAMS','s','>'",
+            "-ERR xreadgroup command is not allowed with BLOCK option from scripts",
+        ),
+    ] {
+        let text = format!("return redis.pcall({call})");
+        script.check_words(&[b"EVAL", text.as_bytes(), b"1", b"s"], expected);
+    }
+}
+
+#[test]
 fn a_copy_and_a_move_keep_everything() {
     let mut script = Script::start();
     for id in 1..=300 {

@@ -77,6 +77,7 @@ impl Stream {
             last_id,
             entries_read,
             next_consumer: 0,
+            top_pending: EntryId::ZERO,
         };
         let next = self.head.next_group.checked_add(1);
         self.head.next_group = next.ok_or_else(no_number_left)?;

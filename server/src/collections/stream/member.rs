@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! members  1, group, consumer              name
-//!          2, group's name                 group, last id, entries read, next consumer
+//!          2, group's name                 group, last id, entries read, next consumer, top
 //!          3, group, consumer's name       consumer, seen, active
 //! pending  1, group, id                    consumer, delivered, deliveries
 //!          2, group, consumer, id
 //! ```
 //!
 //! Left is an item's key, in which groups and consumers are numbers whose bytes sort; right what is
-//! kept under it. Groups and consumers have numbers, so that what is pending names neither. A
+//! kept under it; a group's *top* is the greatest id that was ever pending in it, so that what is new
+//! need not be looked for. Groups and consumers have numbers, so that what is pending names neither. A
 //! number is not given twice. Owns that layout.
 
 use std::ops::Range;
@@ -40,6 +41,8 @@ pub(crate) struct Group {
     /// How many entries were delivered, as far as that is known.
     pub(crate) entries_read: Option<u64>,
     pub(super) next_consumer: u32,
+    /// Nothing behind it is pending.
+    pub(super) top_pending: EntryId,
 }
 
 /// A consumer of a group.
@@ -105,6 +108,7 @@ impl Group {
         rest.extend_from_slice(&self.last_id.encode());
         rest.extend_from_slice(&self.entries_read.unwrap_or(u64::MAX).to_le_bytes());
         rest.extend_from_slice(&self.next_consumer.to_le_bytes());
+        rest.extend_from_slice(&self.top_pending.encode());
         rest
     }
 
@@ -117,6 +121,7 @@ impl Group {
             last_id: cut.id()?,
             entries_read: cut.optional_u64()?,
             next_consumer: cut.u32()?,
+            top_pending: cut.id()?,
         };
         cut.end()?;
         Ok(group)

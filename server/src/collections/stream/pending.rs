@@ -78,31 +78,40 @@ impl Stream {
         Ok(ranks.end - ranks.start)
     }
 
-    /// Makes an entry pending for a consumer, whatever consumer has had it.
+    /// Makes an entry pending for a consumer, whatever consumer has had it. The caller stores what
+    /// has become of the group.
     pub(crate) async fn deliver(
         &mut self,
-        group: &Group,
+        group: &mut Group,
         consumer: &Consumer,
         pending: &Pending,
     ) -> Result<(), CommandError> {
         let (number, id) = (group.number, pending.id);
-        let old = self.pending_in(number, id).await?;
+        let old = if id > group.top_pending {
+            None
+        } else {
+            self.pending_in(number, id).await?
+        };
+        group.top_pending = group.top_pending.max(id);
         let pending = Pending {
             consumer: consumer.number,
             ..*pending
         };
-        let key = Pending::key(number, id);
-        let rest = pending.encode();
-        self.pending.put(&mut self.pages, &key, &rest).await?;
-        if old.is_some_and(|old| old.consumer == consumer.number) {
-            return Ok(());
-        }
-        if let Some(old) = old {
-            let key = Pending::owned_key(number, old.consumer, id);
-            self.pending.take(&mut self.pages, &key).await?;
+        let (key, rest) = (Pending::key(number, id), pending.encode());
+        let pages = &mut self.pages;
+        match old {
+            None => self.pending.insert(pages, &key, &rest).await?,
+            Some(old) => {
+                self.pending.put(pages, &key, &rest).await?;
+                if old.consumer == consumer.number {
+                    return Ok(());
+                }
+                let key = Pending::owned_key(number, old.consumer, id);
+                self.pending.take(pages, &key).await?;
+            }
         }
         let key = Pending::owned_key(number, consumer.number, id);
-        self.pending.put(&mut self.pages, &key, &[]).await?;
+        self.pending.insert(&mut self.pages, &key, &[]).await?;
         Ok(self.relieve().await?)
     }
 
@@ -112,23 +121,25 @@ impl Stream {
         group: &Group,
         id: EntryId,
     ) -> Result<bool, CommandError> {
-        let Some(pending) = self.pending(group, id).await? else {
+        let key = Pending::key(group.number, id);
+        let (rank, found) = self.pending.find(&mut self.pages, &key).await?;
+        let Some(found) = found else {
             return Ok(false);
         };
-        let key = Pending::key(group.number, id);
-        self.pending.take(&mut self.pages, &key).await?;
-        let key = Pending::owned_key(group.number, pending.consumer, id);
+        let owner = Pending::decode(&found)?.consumer;
+        self.pending.remove(&mut self.pages, rank..rank + 1).await?;
+        let key = Pending::owned_key(group.number, owner, id);
         self.pending.take(&mut self.pages, &key).await?;
         Ok(true)
     }
 
-    /// Goes over what is pending from one id to another, both included: in a group, or for one of
-    /// its consumers.
+    /// Goes over what is pending from one id to another, both included, and at most so many: in a
+    /// group, or for one of its consumers.
     pub(crate) async fn walk_pending(
         &mut self,
         group: &Group,
         consumer: Option<&Consumer>,
-        (start, end): (EntryId, EntryId),
+        (start, end, count): (EntryId, EntryId, u64),
     ) -> Result<PendingWalk, CommandError> {
         let number = group.number;
         let key = |id| match consumer {
@@ -142,6 +153,7 @@ impl Stream {
         };
         let keys = key(start)..behind;
         let ranks = ranks_of(&self.pending, &mut self.pages, &keys).await?;
+        let ranks = ranks.start..ranks.end.min(ranks.start.saturating_add(count));
         let walk = self
             .pending
             .walk(&mut self.pages, ranks, Direction::Forward)

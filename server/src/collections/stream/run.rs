@@ -95,6 +95,26 @@ impl Run {
         }
     }
 
+    /// Puts what follows `key` under it, where nothing was.
+    pub(super) async fn insert(
+        &mut self,
+        pages: &mut Pages,
+        key: &[u8],
+        rest: &[u8],
+    ) -> Result<(), StoreError> {
+        let item = [key, rest].concat();
+        match self {
+            Self::Memory(items) => {
+                let place = place(items, &item);
+                items.insert(place, item.into());
+            }
+            Self::Tree(tree) => {
+                tree.insert(pages, &item).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Puts what follows `key` under it, whatever was there. True: nothing was.
     pub(super) async fn put(
         &mut self,

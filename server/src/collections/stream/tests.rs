@@ -203,7 +203,10 @@ async fn pending_of(
     consumer: Option<&Consumer>,
     ids: (EntryId, EntryId),
 ) -> Vec<Pending> {
-    let mut walk = stream.walk_pending(group, consumer, ids).await.unwrap();
+    let mut walk = stream
+        .walk_pending(group, consumer, (ids.0, ids.1, u64::MAX))
+        .await
+        .unwrap();
     let mut found = Vec::new();
     while let Some(next) = stream.next_pending(&mut walk).await.unwrap() {
         found.extend(next);
@@ -276,7 +279,11 @@ async fn change_group(stream: &mut Stream, model: &mut Model, random: &mut Rando
         0..20 => {
             let old = stream.pending(&group, id).await.unwrap();
             let pending = old.map_or(Pending::first(id, 9), |old| old.again(10));
-            stream.deliver(&group, &consumer, &pending).await.unwrap();
+            stream
+                .deliver(&mut group, &consumer, &pending)
+                .await
+                .unwrap();
+            stream.put_group(&group).await.unwrap();
             let owned = (consumer_name.to_vec(), pending.delivery_count);
             group_model.pending.insert(id, owned);
         }
@@ -340,7 +347,10 @@ async fn many_consumers_and_much_that_is_pending_take_pages() {
         for seq in 0..3 {
             let id = EntryId { ms: number, seq };
             let pending = Pending::first(id, 2);
-            stream.deliver(&group, &consumer, &pending).await.unwrap();
+            stream
+                .deliver(&mut group, &consumer, &pending)
+                .await
+                .unwrap();
         }
     }
     assert!(!stream.is_compact());
@@ -382,7 +392,11 @@ async fn small() -> Stream {
     let name = Bytes::from_static(b"c\0");
     let consumer = stream.create_consumer(&mut group, &name, 6).await.unwrap();
     let pending = Pending::first(id(1, 2), 7);
-    stream.deliver(&group, &consumer, &pending).await.unwrap();
+    stream
+        .deliver(&mut group, &consumer, &pending)
+        .await
+        .unwrap();
+    stream.put_group(&group).await.unwrap();
     stream
 }
 
@@ -414,12 +428,13 @@ async fn the_bytes_are_frozen() {
     let members = [
         &[11][..],
         b"\x01\0\0\0\0\0\0\0\0c\0",
-        &[36],
+        &[52],
         b"\x02g\0\0",
         &[0; 4],
         &ids(id(1, 2)),
         &[1, 0, 0, 0, 0, 0, 0, 0],
         &[1, 0, 0, 0],
+        &ids(id(1, 2)),
         &[30],
         b"\x03\0\0\0\0c\0\xff\0\0",
         &[0; 4],
@@ -455,14 +470,18 @@ async fn use_all(stream: &mut Stream) -> Result<(), CommandError> {
     while stream.next(&mut walk).await?.is_some() {}
     for group in stream.groups().await? {
         stream.lag(&group);
-        let mut walk = stream.walk_pending(&group, None, all).await?;
+        let mut walk = stream
+            .walk_pending(&group, None, (all.0, all.1, u64::MAX))
+            .await?;
         while let Some(found) = stream.next_pending(&mut walk).await? {
             for pending in found {
                 stream.name_of(&group, &pending).await?;
             }
         }
         for consumer in stream.consumers(&group).await? {
-            let mut walk = stream.walk_pending(&group, Some(&consumer), all).await?;
+            let mut walk = stream
+                .walk_pending(&group, Some(&consumer), (all.0, all.1, u64::MAX))
+                .await?;
             while stream.next_pending(&mut walk).await?.is_some() {}
             stream.remove_consumer(&group, &consumer).await?;
         }
@@ -484,9 +503,8 @@ fn broken(bytes: &Bytes, random: &mut Random) -> Bytes {
     match random.below(4) {
         0 => bytes.truncate(random.below(bytes.len() + 1)),
         1 => {
-            bytes = (0..random.below(200))
-                .map(|_| random.next() as u8)
-                .collect();
+            let len = random.below(200);
+            bytes = (0..len).map(|_| random.next() as u8).collect();
         }
         _ => {
             for _ in 0..=random.below(3) {

@@ -78,7 +78,7 @@ impl<'s> Claims<'s> {
             None => pending.delivery_count = pending.delivery_count.saturating_add(1),
         }
         self.stream
-            .deliver(&self.group, &self.consumer, &pending)
+            .deliver(&mut self.group, &self.consumer, &pending)
             .await?;
         self.consumer.active_ms = Some(self.now_ms);
         Ok(true)

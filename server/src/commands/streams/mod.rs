@@ -27,6 +27,7 @@ pub(crate) use info::{xinfo_consumers, xinfo_groups, xinfo_stream};
 pub(crate) use pending::xpending;
 pub(crate) use range::{xlen, xrange, xrevrange};
 pub(crate) use read::{xread, xreadgroup};
+pub(crate) use read_options::refuse_block;
 pub(crate) use trim::xtrim;
 
 use std::io::Write;

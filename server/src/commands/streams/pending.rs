@@ -116,9 +116,14 @@ async fn answer_list(
         }
         None => None,
     };
-    let mut walk = stream
-        .walk_pending(group, consumer.as_ref(), list.ids)
-        .await?;
+    // all that is found is answered, unless it is too young
+    let count_max = if list.idle_ms_min == 0 {
+        list.count
+    } else {
+        u64::MAX
+    };
+    let range = (list.ids.0, list.ids.1, count_max);
+    let mut walk = stream.walk_pending(group, consumer.as_ref(), range).await?;
     let mut found = Vec::new();
     'all: while (found.len() as u64) < list.count
         && let Some(next) = stream.next_pending(&mut walk).await?

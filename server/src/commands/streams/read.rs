@@ -377,7 +377,7 @@ impl Deliveries<'_> {
 
     async fn deliver(&mut self, pending: &Delivery) -> Result<(), CommandError> {
         self.stream
-            .deliver(&self.group, &self.consumer, pending)
+            .deliver(&mut self.group, &self.consumer, pending)
             .await
     }
 

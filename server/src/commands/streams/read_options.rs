@@ -135,6 +135,34 @@ impl ReadOptions {
     }
 }
 
+/// Refuses XREAD or XREADGROUP of a script that would wait.
+pub(crate) fn refuse_block(args: &Args) -> Result<(), CommandError> {
+    let mut words = args[1..].iter();
+    while let Some(word) = words.next() {
+        let is = |name: &[u8]| word.eq_ignore_ascii_case(name);
+        let value_count = if is(b"count") {
+            1
+        } else if is(b"group") {
+            2
+        } else if is(b"streams") {
+            return Ok(());
+        } else if is(b"block") && words.len() > 0 {
+            let name = String::from_utf8_lossy(&args[0]);
+            return Err(CommandError::other(format!(
+                "ERR {name} command is not allowed with BLOCK option from scripts"
+            )));
+        } else {
+            0
+        };
+        words = words
+            .as_slice()
+            .get(value_count..)
+            .unwrap_or_default()
+            .iter();
+    }
+    Ok(())
+}
+
 fn key_range(first: usize, end: usize, is_group: bool) -> Result<Range<usize>, CommandError> {
     let count = end - first;
     if count.is_multiple_of(2) {
