@@ -9,8 +9,10 @@ fn entries() {
         XADD s 1-1 f v -> '1-1'
         XADD s 1-* f v g w -> '1-2'
         XADD s 3 f v -> '3-0'
-        XADD s 3 f v -> -ERR The ID specified in XADD is equal or smaller than the target stream top item
-        XADD s 2-* f v -> -ERR The ID specified in XADD is equal or smaller than the target stream top item
+        XADD s 3 f v -> -ERR The ID specified in XADD is equal or smaller than the target stream \
+            top item
+        XADD s 2-* f v -> -ERR The ID specified in XADD is equal or smaller than the target \
+            stream top item
         XADD s 0-0 f v -> -ERR The ID specified in XADD must be greater than 0-0
         XADD s x f v -> -ERR Invalid stream ID specified as stream command argument
         XADD s - f v -> -ERR Invalid stream ID specified as stream command argument
@@ -34,18 +36,21 @@ fn entries() {
         XRANGE none - + -> []
         XRANGE s (- + -> -ERR Invalid stream ID specified as stream command argument
         XRANGE s - (0-0 -> -ERR invalid end ID for the interval
-        XRANGE s (18446744073709551615-18446744073709551615 + -> -ERR invalid start ID for the interval
+        XRANGE s (18446744073709551615-18446744073709551615 + -> -ERR invalid start ID for the \
+            interval
         XREVRANGE s + - COUNT 2 -> [['3-0' ['f' 'v']] ['1-2' ['f' 'v' 'g' 'w']]]
         XREVRANGE s 1-1 - -> [['1-1' ['f' 'v']]]
         XDEL s 1-2 1-2 9 -> :1
         XDEL s x -> -ERR Invalid stream ID specified as stream command argument
         XDEL none 1 -> :0
         XLEN s -> :2
-        XADD s 18446744073709551615-18446744073709551615 f v -> '18446744073709551615-18446744073709551615'
+        XADD s 18446744073709551615-18446744073709551615 f v -> \
+            '18446744073709551615-18446744073709551615'
         XADD s * f v -> -ERR The stream has exhausted the last possible ID, unable to add more items
         XADD t 0-* f v -> '0-1'
         XADD t 5-18446744073709551615 f v -> '5-18446744073709551615'
-        XADD t 5-* f v -> -ERR The ID specified in XADD is equal or smaller than the target stream top item
+        XADD t 5-* f v -> -ERR The ID specified in XADD is equal or smaller than the target \
+            stream top item
         SET x 1 -> +OK
         XADD x * f v -> -WRONGTYPE Operation against a key holding the wrong kind of value
         XLEN x -> -WRONGTYPE Operation against a key holding the wrong kind of value
@@ -83,23 +88,32 @@ fn trimming() {
         XTRIM s MAXLEN -1 -> -ERR The MAXLEN argument must be >= 0.
         XTRIM s MAXLEN x -> -ERR value is not an integer or out of range
         XTRIM s MINID x -> -ERR Invalid stream ID specified as stream command argument
-        XTRIM s MAXLEN 1 LIMIT 1 -> -ERR syntax error, LIMIT cannot be used without the special ~ option
-        XTRIM s LIMIT 1 -> -ERR syntax error, LIMIT cannot be used without specifying a trimming strategy
+        XTRIM s MAXLEN 1 LIMIT 1 -> -ERR syntax error, LIMIT cannot be used without the special \
+            ~ option
+        XTRIM s LIMIT 1 -> -ERR syntax error, LIMIT cannot be used without specifying a trimming \
+            strategy
         XTRIM s MAXLEN -> -ERR wrong number of arguments for 'xtrim' command
         XTRIM s MAXLEN ~ 1 LIMIT -1 -> -ERR The LIMIT argument must be >= 0.
-        XTRIM s MAXLEN 1 MINID 1 -> -ERR syntax error, MAXLEN and MINID options at the same time are not compatible
+        XTRIM s MAXLEN 1 MINID 1 -> -ERR syntax error, MAXLEN and MINID options at the same time \
+            are not compatible
         XTRIM s FOO 1 -> -ERR syntax error
-        XADD s LIMIT 1 14 f v -> -ERR syntax error, LIMIT cannot be used without specifying a trimming strategy
+        XADD s LIMIT 1 14 f v -> -ERR syntax error, LIMIT cannot be used without specifying a \
+            trimming strategy
         XSETID s 12 -> +OK
         XADD s 13 f v -> '13-0'
         XSETID s 12 -> -ERR The ID specified in XSETID is smaller than the target stream top item
-        XSETID s 20 ENTRIESADDED 0 MAXDELETEDID 1 -> -ERR The entries_added specified in XSETID is smaller than the target stream length
-        XSETID s 20 MAXDELETEDID 21 -> -ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id
+        XSETID s 20 ENTRIESADDED 0 MAXDELETEDID 1 -> -ERR The entries_added specified in XSETID \
+            is smaller than the target stream length
+        XSETID s 20 MAXDELETEDID 21 -> -ERR The ID specified in XSETID is smaller than the \
+            provided max_deleted_entry_id
         XSETID s 20 ENTRIESADDED -1 -> -ERR entries_added must be positive
         XSETID s 20 ENTRIESADDED -> -ERR syntax error
         XSETID none 1 -> -ERR no such key
         XSETID s 20 ENTRIESADDED 77 MAXDELETEDID 19-1 -> +OK
-        XINFO STREAM s -> ['length' :1 'radix-tree-keys' :1 'radix-tree-nodes' :2 'last-generated-id' '20-0' 'max-deleted-entry-id' '19-1' 'entries-added' :77 'recorded-first-entry-id' '13-0' 'groups' :0 'first-entry' ['13-0' ['f' 'v']] 'last-entry' ['13-0' ['f' 'v']]]
+        XINFO STREAM s -> ['length' :1 'radix-tree-keys' :1 'radix-tree-nodes' :2 \
+            'last-generated-id' '20-0' 'max-deleted-entry-id' '19-1' 'entries-added' :77 \
+            'recorded-first-entry-id' '13-0' 'groups' :0 'first-entry' ['13-0' ['f' 'v']] \
+            'last-entry' ['13-0' ['f' 'v']]]
         ",
     );
 }
@@ -112,18 +126,24 @@ fn reading() {
         XADD a 1 f v -> '1-0'
         XADD a 2 f v -> '2-0'
         XADD b 5 f v -> '5-0'
-        XREAD STREAMS a b 0 0 -> [['a' [['1-0' ['f' 'v']] ['2-0' ['f' 'v']]]] ['b' [['5-0' ['f' 'v']]]]]
+        XREAD STREAMS a b 0 0 -> [['a' [['1-0' ['f' 'v']] ['2-0' ['f' 'v']]]] ['b' [['5-0' ['f' \
+            'v']]]]]
         XREAD COUNT 1 STREAMS a none b 1 0 9 -> [['a' [['2-0' ['f' 'v']]]]]
         XREAD STREAMS a b $ $ -> nil
         XREAD STREAMS none 0 -> nil
         XREAD BLOCK 1 STREAMS a 2 -> nil
         XREAD BLOCK 0 STREAMS a 1-5 -> [['a' [['2-0' ['f' 'v']]]]]
-        XREAD STREAMS a a 1 0-5 -> [['a' [['2-0' ['f' 'v']]]] ['a' [['1-0' ['f' 'v']] ['2-0' ['f' 'v']]]]]
-        XREAD STREAMS a b 0 -> -ERR Unbalanced 'xread' list of streams: for each stream key an ID or '$' must be specified.
+        XREAD STREAMS a a 1 0-5 -> [['a' [['2-0' ['f' 'v']]]] ['a' [['1-0' ['f' 'v']] ['2-0' \
+            ['f' 'v']]]]]
+        XREAD STREAMS a b 0 -> -ERR Unbalanced 'xread' list of streams: for each stream key an \
+            ID or '$' must be specified.
         XREAD STREAMS a x -> -ERR Invalid stream ID specified as stream command argument
-        XREAD STREAMS a > -> -ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option.
-        XREAD GROUP g c STREAMS a 0 -> -ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead.
-        XREAD NOACK STREAMS a 0 -> -ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead.
+        XREAD STREAMS a > -> -ERR The > ID can be specified only when calling XREADGROUP using \
+            the GROUP <group> <consumer> option.
+        XREAD GROUP g c STREAMS a 0 -> -ERR The GROUP option is only supported by XREADGROUP. \
+            You called XREAD instead.
+        XREAD NOACK STREAMS a 0 -> -ERR The NOACK option is only supported by XREADGROUP. You \
+            called XREAD instead.
         XREAD COUNT 1 FOO 1 -> -ERR syntax error
         XREAD BLOCK -1 STREAMS a 0 -> -ERR timeout is negative
         XREAD BLOCK x STREAMS a 0 -> -ERR timeout is not an integer or out of range
@@ -148,12 +168,15 @@ fn reading() {
 fn groups() {
     Script::start().run(
         "
-        XGROUP CREATE s g $ -> -ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option to create an empty stream automatically.
+        XGROUP CREATE s g $ -> -ERR The XGROUP subcommand requires the key to exist. Note that \
+            for CREATE you may want to use the MKSTREAM option to create an empty stream \
+            automatically.
         XGROUP CREATE s g $ MKSTREAM -> +OK
         XGROUP CREATE s g 0 -> -BUSYGROUP Consumer Group name already exists
         XGROUP CREATE s h x -> -ERR Invalid stream ID specified as stream command argument
         XGROUP CREATE s h - -> -ERR Invalid stream ID specified as stream command argument
-        XGROUP CREATE s h 0 FOO -> -ERR unknown subcommand or wrong number of arguments for 'CREATE'. Try XGROUP HELP.
+        XGROUP CREATE s h 0 FOO -> -ERR unknown subcommand or wrong number of arguments for \
+            'CREATE'. Try XGROUP HELP.
         XGROUP CREATE s h 0 ENTRIESREAD -2 -> -ERR value for ENTRIESREAD must be positive or -1
         XGROUP CREATE s h 0 ENTRIESREAD 3 -> +OK
         XGROUP FOO s -> -ERR unknown subcommand 'FOO'. Try XGROUP HELP.
@@ -175,9 +198,13 @@ fn groups() {
         XREADGROUP GROUP g c STREAMS s 0 -> [['s' [['1-0' ['f' '1']] ['2-0' ['f' '2']]]]]
         XREADGROUP GROUP g c COUNT 1 STREAMS s 1 -> [['s' [['2-0' ['f' '2']]]]]
         XREADGROUP GROUP g d STREAMS s 0 -> [['s' []]]
-        XREADGROUP GROUP g d STREAMS s $ -> -ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set.
-        XREADGROUP GROUP none c STREAMS s > -> -NOGROUP No such key 's' or consumer group 'none' in XREADGROUP with GROUP option
-        XREADGROUP GROUP g c STREAMS s none > > -> -NOGROUP No such key 'none' or consumer group 'g' in XREADGROUP with GROUP option
+        XREADGROUP GROUP g d STREAMS s $ -> -ERR The $ ID is meaningless in the context of \
+            XREADGROUP: you want to read the history of this consumer by specifying a proper ID, \
+            or use the > ID to get new messages. The $ ID would just return an empty result set.
+        XREADGROUP GROUP none c STREAMS s > -> -NOGROUP No such key 's' or consumer group 'none' \
+            in XREADGROUP with GROUP option
+        XREADGROUP GROUP g c STREAMS s none > > -> -NOGROUP No such key 'none' or consumer group \
+            'g' in XREADGROUP with GROUP option
         XREADGROUP COUNT 1 COUNT 1 STREAMS s > -> -ERR Missing GROUP option for XREADGROUP
         XPENDING s g -> [:2 '1-0' '2-0' [['c' '2']]]
         XPENDING s g - + 0 -> []
@@ -195,11 +222,14 @@ fn groups() {
         XACK none g 1 -> :0
         XGROUP DELCONSUMER s g c -> :1
         XPENDING s g -> [:0 nil nil nil]
-        XINFO GROUPS s -> [['name' 'g' 'consumers' :1 'pending' :0 'last-delivered-id' '3-0' 'entries-read' :3 'lag' :0]]
+        XINFO GROUPS s -> [['name' 'g' 'consumers' :1 'pending' :0 'last-delivered-id' '3-0' \
+            'entries-read' :3 'lag' :0]]
         XINFO GROUPS none -> -ERR no such key
         XINFO CONSUMERS s none -> -NOGROUP No such consumer group 'none' for key name 's'
-        XINFO STREAM s FOO -> -ERR unknown subcommand or wrong number of arguments for 'STREAM'. Try XINFO HELP.
-        XINFO STREAM s FULL COUNT -> -ERR unknown subcommand or wrong number of arguments for 'STREAM'. Try XINFO HELP.
+        XINFO STREAM s FOO -> -ERR unknown subcommand or wrong number of arguments for 'STREAM'. \
+            Try XINFO HELP.
+        XINFO STREAM s FULL COUNT -> -ERR unknown subcommand or wrong number of arguments for \
+            'STREAM'. Try XINFO HELP.
         XINFO FOO s -> -ERR unknown subcommand 'FOO'. Try XINFO HELP.
         ",
     );
@@ -214,7 +244,8 @@ fn claims() {
     script.run(
         "
         XGROUP CREATE s g 0 -> +OK
-        XREADGROUP GROUP g a COUNT 4 STREAMS s > -> [['s' [['1-0' ['f' '1']] ['2-0' ['f' '2']] ['3-0' ['f' '3']] ['4-0' ['f' '4']]]]]
+        XREADGROUP GROUP g a COUNT 4 STREAMS s > -> [['s' [['1-0' ['f' '1']] ['2-0' ['f' '2']] \
+            ['3-0' ['f' '3']] ['4-0' ['f' '4']]]]]
         XCLAIM s g b 0 1 3 5 -> [['1-0' ['f' '1']] ['3-0' ['f' '3']]]
         XCLAIM s g b 0 5 FORCE JUSTID -> ['5-0']
         XCLAIM s g b 100000000 2 -> []
@@ -228,7 +259,8 @@ fn claims() {
         XCLAIM s g c 0 1 IDLE x -> -ERR Invalid IDLE option argument for XCLAIM
         XCLAIM s g c x 1 -> -ERR Invalid min-idle-time argument for XCLAIM
         XCLAIM s none c 0 1 -> -NOGROUP No such key 's' or consumer group 'none'
-        XINFO GROUPS s -> [['name' 'g' 'consumers' :3 'pending' :4 'last-delivered-id' '9-0' 'entries-read' :4 'lag' :1]]
+        XINFO GROUPS s -> [['name' 'g' 'consumers' :3 'pending' :4 'last-delivered-id' '9-0' \
+            'entries-read' :4 'lag' :1]]
         XDEL s 2 -> :1
         XAUTOCLAIM s g d 0 - COUNT 2 -> ['4-0' [['1-0' ['f' '1']]] ['2-0']]
         XAUTOCLAIM s g d 0 (4 JUSTID -> ['0-0' ['5-0'] []]
@@ -273,7 +305,8 @@ fn a_copy_and_a_move_keep_everything() {
     script.run(
         "
         XGROUP CREATE s g 298 -> +OK
-        XREADGROUP GROUP g c COUNT 1 STREAMS s > -> [['s' [['299-0' ['f' 'vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv']]]]]
+        XREADGROUP GROUP g c COUNT 1 STREAMS s > -> [['s' [['299-0' ['f' \
+            'vvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvvv']]]]]
         COPY s t -> :1
         XACK s g 299 -> :1
         XTRIM s MAXLEN 1 -> :299

@@ -84,14 +84,15 @@ const VALUES: Pool = &[
 ];
 const COUNTS: Pool = &[b"0", b"1", b"2", b"3", b"5", b"8", b"-1", b"x"];
 
-/// `S` is a key, `G` a group, `C` a consumer, `N` the id of a new entry, `I` an id, `B` a bound, `V`
-/// a field or value, `K` a count.
+/// `S` is a key, `G` a group, `C` a consumer, `N` the id of a new entry, `I` an id, `B` a bound,
+/// `V` a field or value, `K` a count.
 const EXACT: &[&str] = &[
     "XADD S N V V",
     "XADD S N V V",
     "XADD S N V V",
     "XADD S N V V V V",
-    "XADD S {MAXLEN 5|MAXLEN = 3|MAXLEN ~ 4|MAXLEN ~ 0|NOMKSTREAM|MINID 7-3|MAXLEN x|LIMIT 1} N V V",
+    "XADD S {MAXLEN 5|MAXLEN = 3|MAXLEN ~ 4|MAXLEN ~ 0|NOMKSTREAM|MINID 7-3|MAXLEN x|LIMIT 1} N \
+            V V",
     "XADD S {MAXLEN ~ 2 LIMIT 5|MAXLEN ~ 2 LIMIT 0|MAXLEN 2 LIMIT 5|MAXLEN 1 MINID 1} N V V",
     "XADD S N V",
     "XLEN S",
@@ -114,7 +115,8 @@ const EXACT: &[&str] = &[
     "XREAD STREAMS S S $ I",
     "XREAD {FOO|NOACK|COUNT|BLOCK x|GROUP g c|BLOCK 1 COUNT 1} STREAMS S I",
     "XGROUP CREATE S G I",
-    "XGROUP CREATE S G {0 MKSTREAM|$ MKSTREAM|$|0 ENTRIESREAD 2|0 ENTRIESREAD -5|0 FOO|0 ENTRIESREAD}",
+    "XGROUP CREATE S G {0 MKSTREAM|$ MKSTREAM|$|0 ENTRIESREAD 2|0 ENTRIESREAD -5|0 FOO|0 \
+            ENTRIESREAD}",
     "XGROUP CREATE S G 0 MKSTREAM",
     "XGROUP SETID S G {0|$|-|+|7-2|x|0 ENTRIESREAD 1|0 FOO}",
     "XGROUP DESTROY S G",

@@ -5,8 +5,8 @@ use crate::blocking::{send_blocked, wait_for_blocked};
 use crate::harness::{Client, Running, show};
 
 /// What the end of a wait in a group says when its stream is gone.
-const GONE: &str = "-NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP option: \
-                    it no longer exists";
+const GONE: &str = "-NOGROUP No such key 's' or consumer group 'g' in XREADGROUP with GROUP \
+                    option: it no longer exists";
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value: the \
                           stream no longer exists";
 

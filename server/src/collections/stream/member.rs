@@ -8,10 +8,10 @@
 //!          2, group, consumer, id
 //! ```
 //!
-//! Left is an item's key, in which groups and consumers are numbers whose bytes sort; right what is
-//! kept under it; a group's *top* is the greatest id that was ever pending in it, so that what is new
-//! need not be looked for. Groups and consumers have numbers, so that what is pending names neither. A
-//! number is not given twice. Owns that layout.
+//! Left is an item's key, in which groups and consumers are numbers whose bytes sort; right what
+//! is kept under it. A group's *top* is the greatest id that was ever pending in it, so that what
+//! is new need not be looked for. Groups and consumers have numbers, so that what is pending names
+//! neither; none is given twice. Owns that layout.
 
 use std::ops::Range;
 

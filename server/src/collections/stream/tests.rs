@@ -71,8 +71,14 @@ impl Model {
     }
 }
 
-fn random_parts(random: &mut Random) -> Parts {
-    let len = match random.below(60) {
+/// The first entries are short, so that they fit one record.
+fn random_parts(random: &mut Random, entry_count: usize) -> Parts {
+    let kind = if entry_count < 20 {
+        59
+    } else {
+        random.below(60)
+    };
+    let len = match kind {
         0 => 2500,
         1..5 => 300,
         _ => random.below(12),
@@ -219,7 +225,7 @@ async fn change_entries(stream: &mut Stream, model: &mut Model, random: &mut Ran
     match random.below(20) {
         0..12 => {
             let id = model.last_id.next_at(model.last_id.ms + random.next() % 2);
-            let (id, parts) = (id.unwrap(), random_parts(random));
+            let (id, parts) = (id.unwrap(), random_parts(random, model.entries.len()));
             stream.append(id, &parts, LIMITS).await.unwrap();
             model.append(id, parts);
         }
