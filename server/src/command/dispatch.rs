@@ -8,7 +8,9 @@ use std::fmt::Write;
 use cellar_storage::{Lsn, StoreError};
 
 use super::{CommandEntry, CommandError, Cx, Flag, Flags, Group, Handler, find};
+use crate::config::Threshold;
 use crate::resp::Args;
+use crate::scripting::flags_of;
 
 /// Bytes of a name, and of all arguments together, that an unknown command's error repeats.
 const UNKNOWN_BYTES_MAX: usize = 128;
@@ -62,7 +64,7 @@ pub fn admit(cx: &Cx, entry: &'static CommandEntry, args: &Args) -> Result<(), C
     let flags = if is_exec(entry) {
         transaction.flags()
     } else {
-        entry.spec.flags
+        flags_of(&cx.shared.scripts, entry, args)
     };
     admit_write(cx, flags)
 }
@@ -100,6 +102,11 @@ fn is_for_subscribers(entry: &CommandEntry) -> bool {
 pub(crate) fn admit_write(cx: &Cx, flags: Flags) -> Result<(), CommandError> {
     if !flags.has(Flag::Write) {
         return Ok(());
+    }
+    if cx.shared.config.fast.threshold(Threshold::MinReplicas) > 0 {
+        // there is none
+        let text = "NOREPLICAS Not enough good replicas to write.";
+        return Err(CommandError::other(text));
     }
     let store = cx.store.store();
     match store.admit_command(flags.has(Flag::DenyOom)) {

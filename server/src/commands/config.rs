@@ -113,6 +113,9 @@ pub fn set(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandErro
     }
     apply(&cx.shared, &changed);
     cx.shared.config.replace(changed, to_remember);
+    let keys_max = cx.shared.config.fast.tracked_keys_max();
+    let mut delivery = cx.delivery();
+    cx.shared.tracking.shrink(keys_max, None, &mut delivery);
     reply.ok();
     Ok(())
 }

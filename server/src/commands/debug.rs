@@ -17,18 +17,22 @@ const SLEEP_MAX: Duration = Duration::from_hours(1);
 #[expect(clippy::approx_constant, reason = "it is not meant to be pi")]
 const PROTOCOL_DOUBLE: f64 = 3.141;
 
-const LINES: [&str; 14] = [
+const LINES: [&str; 18] = [
     "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
     "CHANGE-REPL-ID: start another replication history",
     "ERROR <string>: answer this error",
     "FLUSHALL: empty all databases",
     "HELP: print this",
+    "HTSTATS <dbid>, HTSTATS-KEY <key>: nothing to tell, for compatibility",
     "JMAP: nothing, for compatibility",
+    "LISTPACK <key>: nothing, for compatibility",
     "LOADAOF, RELOAD: make everything durable",
     "LOG <message>: write to the server's log",
     "OBJECT <key>: tell how the value is held",
+    "PAUSE-CRON <0|1>: nothing, for compatibility",
     "PROTOCOL <type>: answer a value of this type",
     "QUICKLIST-PACKED-THRESHOLD <size>: nothing, for compatibility",
+    "REPLYBUFFER <subcommand> <arg>, DICT-RESIZING <0|1>: nothing, for compatibility",
     "SET-ACTIVE-EXPIRE <0|1>: whether expired keys are looked for in the background",
     "SLEEP <seconds>: let this client wait",
     "STRINGMATCH-LEN <len> <pattern>: match so many letters a",
@@ -47,7 +51,16 @@ pub fn debug(cx: Cx, args: Args) -> Pending {
                 cx.shared.clock.sleep(parse_sleep(seconds)).await;
                 reply.ok();
             }
-            (b"jmap", []) => reply.ok(),
+            (b"jmap", []) | (b"pause-cron" | b"dict-resizing", [_]) | (b"replybuffer", [_, _]) => {
+                reply.ok()
+            }
+            // there are no hash tables of Redis's kind to tell of
+            (b"htstats", [_, ..]) => reply.bulk(b""),
+            (b"htstats-key" | b"listpack", [key, ..]) => {
+                let found = cx.store.peek(cx.db(), key).await?;
+                found.ok_or(CommandError::NoSuchKey)?;
+                reply.bulk(b"");
+            }
             (b"set-active-expire", [switch]) => {
                 cx.store.store().set_active_expiry(switch != "0");
                 reply.ok();

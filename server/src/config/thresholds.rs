@@ -1,6 +1,7 @@
-//! The bounds within which Redis keeps a value compact, and how long a script runs before others
-//! are told. The former change only what OBJECT ENCODING says, how the registers of a HyperLogLog
-//! are kept, and by how many entries streams are trimmed approximately.
+//! The bounds within which Redis keeps a value compact, how long a script runs before others are
+//! told, and how many replicas a write asks for. The first ones change only what OBJECT ENCODING
+//! says, how the registers of a HyperLogLog are kept, and by how many entries streams are trimmed
+//! approximately.
 //!
 //! Owns a copy of their numbers that every command may read. Must never decide how a value is kept.
 
@@ -13,6 +14,8 @@ use super::remembered;
 pub enum Threshold {
     /// Milliseconds that a script runs before others are answered that it does.
     BusyMs,
+    /// Replicas without which nothing is written.
+    MinReplicas,
     /// Fields of a hash.
     HashEntries,
     /// Bytes of a hash's field or value.
@@ -38,8 +41,9 @@ pub enum Threshold {
 }
 
 impl Threshold {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::BusyMs,
+        Self::MinReplicas,
         Self::HashEntries,
         Self::HashValue,
         Self::HllSparseBytes,
@@ -57,6 +61,7 @@ impl Threshold {
     const fn parameter(self) -> &'static str {
         match self {
             Self::BusyMs => "busy-reply-threshold",
+            Self::MinReplicas => "min-replicas-to-write",
             Self::HashEntries => "hash-max-listpack-entries",
             Self::HashValue => "hash-max-listpack-value",
             Self::HllSparseBytes => "hll-sparse-max-bytes",
@@ -113,7 +118,7 @@ mod tests {
         let numbers = Threshold::ALL.map(|threshold| thresholds.get(threshold));
         assert_eq!(
             numbers,
-            [5000, 128, 64, 3000, -2, 512, 128, 64, 4096, 100, 128, 64]
+            [5000, 0, 128, 64, 3000, -2, 512, 128, 64, 4096, 100, 128, 64]
         );
         thresholds.remember("set-max-listpack-value", "7");
         thresholds.remember("hz", "3");

@@ -182,13 +182,6 @@ impl<'a> Run<'a> {
             return Err(CommandError::other(text));
         }
         let is_readonly = request.is_readonly || flags.is_readonly;
-        let is_short = || cx.store.store().admit_command(true).is_err();
-        if !flags.is_silent && !is_readonly && !flags.may_run_oom && is_short() {
-            return Err(CommandError::other(
-                "OOM allow-oom flag is not set on the script, can not run it when used memory > \
-                 'maxmemory'",
-            ));
-        }
         let script = Script {
             code,
             keys: request.keys,

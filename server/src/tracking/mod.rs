@@ -32,6 +32,9 @@ use table::Table;
 pub use options::{Mode, TrackingOptions, TrackingWords};
 pub use tracker::Tracker;
 
+/// Keys given up at once: some hundred microseconds.
+const SHRINK_COUNT_MAX: usize = 256;
+
 /// What the server knows of all tracking clients.
 #[derive(Default)]
 pub struct Tracking {
@@ -100,8 +103,23 @@ impl Tracking {
         delivery: &mut Delivery<'_>,
     ) {
         self.table.remember((store, db, key), id, &self.changes);
-        while count_max != 0 && self.table.key_count() > count_max {
-            let Some((db, other)) = self.table.choose((db, key)) else {
+        self.shrink(count_max, Some((db, key)), delivery);
+    }
+
+    /// Gives keys up beyond so many, 0 for no bound, which their readers are told; not the `spared`
+    /// one. Of very many it gives up some: the next call goes on.
+    pub fn shrink(
+        &self,
+        count_max: usize,
+        spared: Option<(Db, &[u8])>,
+        delivery: &mut Delivery<'_>,
+    ) {
+        let excess = self.table.key_count().saturating_sub(count_max);
+        if count_max == 0 {
+            return;
+        }
+        for _ in 0..excess.min(SHRINK_COUNT_MAX) {
+            let Some((db, other)) = self.table.choose(spared) else {
                 return;
             };
             self.invalidate((db, &other), None, delivery);

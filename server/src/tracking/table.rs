@@ -96,10 +96,10 @@ impl Table {
         }
     }
 
-    /// A key to give up, any but this one.
-    pub(super) fn choose(&self, (db, key): (Db, &[u8])) -> Option<(Db, Bytes)> {
+    /// A key to give up, any but the spared one.
+    pub(super) fn choose(&self, spared: Option<(Db, &[u8])>) -> Option<(Db, Bytes)> {
         (0..).map(Db).zip(&self.keys).find_map(|(other_db, keys)| {
-            let is_other = |name: &Bytes| other_db != db || name != key;
+            let is_other = |name: &Bytes| spared != Some((other_db, &name[..]));
             let mut names = keys.iter().map(|tracked| tracked.key().clone());
             names.find(is_other).map(|name| (other_db, name))
         })

@@ -45,19 +45,7 @@ impl Worker {
         let Some(located) = located else {
             return Lookup::Absent;
         };
-        let now = self.store().moment();
-        let (at, said) = (place::of(&located.entry), deadline(&located.entry, &now));
-        if said == Deadline::Passed {
-            drop(located);
-            self.remove_expired(identity, database, at);
-            return Lookup::Absent;
-        }
-        let lookup = self.read_located(located, key, &now);
-        if said == Deadline::Now && matches!(lookup, Lookup::Absent) {
-            // The record was in memory, and its milliseconds have passed.
-            self.remove_expired(identity, database, at);
-        }
-        lookup
+        self.lookup_located(located, (identity, database, key))
     }
 
     fn read_located(self: &Rc<Self>, located: Located, key: &[u8], now: &Moment<'_>) -> Lookup {
@@ -81,10 +69,13 @@ impl Worker {
         for (identity, located) in identities.iter().zip(&located) {
             self.note_use(*identity, located.as_ref().map(|located| &located.entry));
         }
-        let found = located.into_iter().zip(keys);
-        found
-            .map(|(located, key)| self.lookup_located(located, key))
-            .collect()
+        let found = located.into_iter().zip(identities.iter().zip(keys));
+        let look = |(located, (identity, key)): (Option<Located>, (&Identity, &&[u8]))| {
+            located.map_or(Lookup::Absent, |located| {
+                self.lookup_located(located, (*identity, database, key))
+            })
+        };
+        found.map(look).collect()
     }
 
     /// Finds and pins entries under all their buckets' locks.
@@ -101,14 +92,25 @@ impl Worker {
         identities.iter().map(locate).collect()
     }
 
-    fn lookup_located(self: &Rc<Self>, located: Option<Located>, key: &[u8]) -> Lookup {
+    /// Reads what was found; removes it where its deadline has passed.
+    fn lookup_located(
+        self: &Rc<Self>,
+        located: Located,
+        (identity, database, key): (Identity, DbRef, &[u8]),
+    ) -> Lookup {
         let now = self.store().moment();
-        match located {
-            Some(located) if deadline(&located.entry, &now) != Deadline::Passed => {
-                self.read_located(located, key, &now)
-            }
-            Some(_) | None => Lookup::Absent,
+        let (at, said) = (place::of(&located.entry), deadline(&located.entry, &now));
+        if said == Deadline::Passed {
+            drop(located);
+            self.remove_expired(identity, database, at);
+            return Lookup::Absent;
         }
+        let lookup = self.read_located(located, key, &now);
+        if said == Deadline::Now && matches!(lookup, Lookup::Absent) {
+            // The record was in memory, and its milliseconds have passed.
+            self.remove_expired(identity, database, at);
+        }
+        lookup
     }
 
     /// What the index alone says of a key.

@@ -25,6 +25,8 @@ impl Store {
     pub(crate) fn share_memory(&self) {
         let bound = self.memory_bytes_max();
         let fixed = self.fixed_bytes() + self.client_bytes.load(Ordering::Acquire);
+        let is_short = bound > 0 && fixed >= bound;
+        self.is_memory_short.store(is_short, Ordering::Relaxed);
         if bound == 0 {
             self.index().set_bytes_max(0);
             self.cache

@@ -100,6 +100,8 @@ pub struct Store {
     superblocks: parking_lot::Mutex<Vec<Superblock>>,
     scrub: Scrub,
     memory_bytes_max: AtomicU64,
+    /// Whether what is no key's takes all memory.
+    is_memory_short: AtomicBool,
     client_bytes: AtomicU64,
 }
 
@@ -128,6 +130,7 @@ impl Store {
             is_expiry_paused: AtomicBool::new(false),
             superblocks: parking_lot::Mutex::new(parts.superblocks.clone()),
             scrub: Scrub::new(),
+            is_memory_short: AtomicBool::new(false),
             memory_bytes_max: AtomicU64::new(parts.options.memory_bytes_max),
             client_bytes: AtomicU64::new(0),
             parts,
@@ -242,6 +245,10 @@ impl Store {
     /// it is one of those that are refused when space is short, unless a policy makes room. The
     /// commit decides again.
     pub fn admit_command(&self, grows: bool) -> Result<(), StoreError> {
+        if grows && self.is_memory_short.load(Ordering::Relaxed) {
+            self.check_writable()?;
+            return Err(StoreError::OutOfMemory);
+        }
         if grows && !self.evicts() {
             self.admit(1, Mark::Growth)
         } else {
