@@ -39,7 +39,7 @@ pub fn info(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), CommandErr
 }
 
 /// The entry with a full name such as `client|list`.
-fn find_by_full_name(name: &[u8]) -> Option<&'static CommandEntry> {
+pub(super) fn find_by_full_name(name: &[u8]) -> Option<&'static CommandEntry> {
     match name.iter().position(|byte| *byte == b'|') {
         None => find(name),
         Some(at) => find(&name[..at])?.subcommand(&name[at + 1..]),

@@ -2,6 +2,7 @@
 //!
 //! Owns the subcommands' names; DEBUG is one command whose arguments Redis checks by hand.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::object::encoding_name;
@@ -17,7 +18,7 @@ const SLEEP_MAX: Duration = Duration::from_hours(1);
 #[expect(clippy::approx_constant, reason = "it is not meant to be pi")]
 const PROTOCOL_DOUBLE: f64 = 3.141;
 
-const LINES: [&str; 18] = [
+const LINES: [&str; 19] = [
     "DEBUG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
     "CHANGE-REPL-ID: start another replication history",
     "ERROR <string>: answer this error",
@@ -34,6 +35,7 @@ const LINES: [&str; 18] = [
     "QUICKLIST-PACKED-THRESHOLD <size>: nothing, for compatibility",
     "REPLYBUFFER <subcommand> <arg>, DICT-RESIZING <0|1>: nothing, for compatibility",
     "SET-ACTIVE-EXPIRE <0|1>: whether expired keys are looked for in the background",
+    "SET-DISABLE-DENY-SCRIPTS <0|1>: whether scripts may call every command",
     "SLEEP <seconds>: let this client wait",
     "STRINGMATCH-LEN <len> <pattern>: match so many letters a",
 ];
@@ -52,7 +54,7 @@ pub fn debug(cx: Cx, args: Args) -> Pending {
                 reply.ok();
             }
             (b"jmap", []) | (b"pause-cron" | b"dict-resizing", [_]) | (b"replybuffer", [_, _]) => {
-                reply.ok()
+                reply.ok();
             }
             // there are no hash tables of Redis's kind to tell of
             (b"htstats", [_, ..]) => reply.bulk(b""),
@@ -63,6 +65,11 @@ pub fn debug(cx: Cx, args: Args) -> Pending {
             }
             (b"set-active-expire", [switch]) => {
                 cx.store.store().set_active_expiry(switch != "0");
+                reply.ok();
+            }
+            (b"set-disable-deny-scripts", [switch]) => {
+                let scripts = &cx.shared.scripts;
+                scripts.may_call_all.store(switch != "0", Relaxed);
                 reply.ok();
             }
             (b"change-repl-id", []) => {

@@ -4,7 +4,8 @@
 
 use std::fmt::Write;
 
-use crate::command::{CommandEntry, CommandError, Cx, commands, find};
+use super::command::find_by_full_name;
+use crate::command::{CommandEntry, CommandError, Cx, commands};
 use crate::latency::{EventHistory, Sample};
 use crate::resp::{Args, ReplyBuf};
 use crate::stats::{CommandTotals, HistogramTotals};
@@ -138,7 +139,10 @@ pub fn histogram(cx: &Cx, args: &Args, reply: &mut ReplyBuf) -> Result<(), Comma
     let totals = cx.shared.totals();
     let entries: Vec<&CommandEntry> = match &args[2..] {
         [] => commands().iter().collect(),
-        names => names.iter().filter_map(|name| find(name)).collect(),
+        names => names
+            .iter()
+            .filter_map(|name| find_by_full_name(name))
+            .collect(),
     };
     let measured: Vec<(&CommandEntry, &CommandTotals)> = entries
         .into_iter()

@@ -22,8 +22,10 @@ pub fn dbsize(cx: &Cx, _: &Args, reply: &mut ReplyBuf) -> Result<(), CommandErro
 pub fn flushdb(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         check_flush_option(&args)?;
-        cx.store.flush_db(cx.db()).await?;
+        tracking::expect_flush(&cx);
+        let outcome = cx.store.flush_db(cx.db()).await;
         tracking::tell_flushed(&cx);
+        outcome?;
         Ok(ok(&cx))
     })
 }
@@ -32,8 +34,10 @@ pub fn flushdb(cx: Cx, args: Args) -> Pending {
 pub fn flushall(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
         check_flush_option(&args)?;
-        cx.store.flush_all().await?;
+        tracking::expect_flush(&cx);
+        let outcome = cx.store.flush_all().await;
         tracking::tell_flushed(&cx);
+        outcome?;
         Ok(ok(&cx))
     })
 }

@@ -171,6 +171,11 @@ pub(crate) fn tell_changes(cx: &Cx) {
     cx.shared.tracking.tell_changes(&mut cx.delivery());
 }
 
+/// Forgets what tracking clients have read: they are about to be told of everything at once.
+pub(crate) fn expect_flush(cx: &Cx) {
+    cx.shared.tracking.forget_keys();
+}
+
 /// Tells all tracking clients that a database was flushed.
 pub(crate) fn tell_flushed(cx: &Cx) {
     cx.shared.tracking.tell_flushed(&mut cx.delivery());

@@ -37,6 +37,8 @@ mod sources;
 mod stack;
 mod to_reply;
 
+use std::sync::atomic::AtomicBool;
+
 pub(crate) use declared::flags_of;
 pub use functions::Functions;
 pub use running::{Kill, Running, RunningList};
@@ -54,4 +56,6 @@ pub struct Scripts {
     pub functions: Functions,
     /// Those that run now.
     pub running: RunningList,
+    /// Whether they may call the commands that are not for scripts, as tests do.
+    pub may_call_all: AtomicBool,
 }

@@ -175,9 +175,16 @@ impl Tracking {
         if !self.is_any() {
             return;
         }
-        self.table.clear();
+        self.forget_keys();
         for tracker in &self.trackers {
             tracker.tell(None, delivery);
+        }
+    }
+
+    /// Forgets what clients have read; whoever calls this tells them afterwards.
+    pub fn forget_keys(&self) {
+        if self.is_any() {
+            self.table.clear();
         }
     }
 

@@ -19,11 +19,13 @@ class Outcome:
 
     passed: list = dataclasses.field(default_factory=list)
     failed: dict = dataclasses.field(default_factory=dict)
+    # Some names are given to two tests.
+    failure_count: int = 0
     left_out: list = dataclasses.field(default_factory=list)
 
     @property
     def executed(self):
-        return len(self.passed) + len(self.failed)
+        return len(self.passed) + self.failure_count
 
 
 def read(text):
@@ -43,11 +45,14 @@ def read(text):
         elif kind == "err":
             last = PLACE.sub("", rest)
             outcome.failed[last] = ""
+            outcome.failure_count += 1
         elif kind in ("skip", "ignore"):
             outcome.left_out.append(rest)
         else:
             last = ENDED_EARLY
             outcome.failed[last] = rest
+            outcome.failure_count += 1
     if not outcome.executed and not outcome.left_out:
         outcome.failed[ENDED_EARLY] = "\n" + text
+        outcome.failure_count += 1
     return outcome

@@ -12,13 +12,22 @@ fn eval(client: &mut Client, script: &str, keys: &[&str], arguments: &[&str]) ->
     client.call(&[&words[..], keys, arguments].concat())
 }
 
-/// A server on which scripts count as busy at once.
-fn impatient() -> Running {
-    let server = Running::start(&[]);
-    server
-        .connect()
-        .check("config set busy-reply-threshold 0", "+OK");
-    server
+/// From here on scripts count as busy at once.
+fn be_impatient(client: &mut Client) {
+    client.check("config set busy-reply-threshold 0", "+OK");
+}
+
+/// Asks until others are told that a script is busy: the whole text.
+fn busy_text(client: &mut Client) -> String {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    loop {
+        let text = client.run("ping").text();
+        if text != "PONG" {
+            return text;
+        }
+        assert!(Instant::now() < deadline, "nothing is busy");
+        std::thread::yield_now();
+    }
 }
 
 /// Asks until a script that runs is killed, or refuses to be.
@@ -88,7 +97,7 @@ fn keys_that_were_not_declared_are_locked_on_the_way() {
 
 #[test]
 fn what_does_not_end_holds_nobody_and_can_be_killed() {
-    let server = impatient();
+    let server = Running::start(&[]);
     let endless = [
         "while true do end",
         "while true do pcall(function() while true do end end) end",
@@ -99,12 +108,20 @@ fn what_does_not_end_holds_nobody_and_can_be_killed() {
     ];
     for script in endless {
         let mut scripter = server.connect();
-        scripter.send(&["EVAL", script, "0"]);
         let mut other = server.connect();
+        other.check("config set busy-reply-threshold 60000", "+OK");
+        scripter.send(&["EVAL", script, "0"]);
         for _ in 0..20 {
             other.check("ping", "+PONG");
             other.check("set free 1", "+OK");
         }
+        be_impatient(&mut other);
+        let text = busy_text(&mut other);
+        let expected = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or \
+                        SHUTDOWN NOSAVE.";
+        assert_eq!(text, expected, "{script}");
+        other.check("get free", &format!("-{expected}"));
+        other.check("function kill", &format!("-{expected}"));
         assert_eq!(kill(&mut other, "script kill"), "OK", "{script}");
         let text = scripter.read().text();
         assert!(
@@ -120,11 +137,14 @@ fn what_does_not_end_holds_nobody_and_can_be_killed() {
 
 #[test]
 fn what_has_written_is_not_killed() {
-    let server = impatient();
+    let server = Running::start(&[]);
     let mut other = server.connect();
-    // it ends when somebody listens to the channel
+    be_impatient(&mut other);
+    // it ends when nobody listens to the channel any more
+    let mut listener = server.connect();
+    listener.run("subscribe stop");
     let script = "redis.call('SET', 'k', '1') \
-                  while redis.call('PUBSUB', 'NUMSUB', 'stop')[2] == 0 do end return 'end'";
+                  while redis.call('PUBSUB', 'NUMSUB', 'stop')[2] == 1 do end return 'end'";
     let mut scripter = server.connect();
     let text = loop {
         scripter.send(&["EVAL", script, "1", "k"]);
@@ -137,9 +157,75 @@ fn what_has_written_is_not_killed() {
         assert!(killed.starts_with("ERR Script killed"), "{killed}");
     };
     assert!(text.starts_with("UNKILLABLE Sorry"), "{text}");
-    other.run("subscribe stop");
+    drop(listener);
     assert_eq!(scripter.read().text(), "end");
     scripter.check("get k", "1");
+}
+
+#[test]
+fn a_transaction_that_meets_a_busy_script_runs_nothing() {
+    let server = Running::start(&[]);
+    let mut client = server.connect();
+    let mut other = server.connect();
+    client.check("multi", "+OK");
+    client.check("set k 1", "+QUEUED");
+    be_impatient(&mut other);
+    let mut scripter = server.connect();
+    scripter.send(&["EVAL", "while true do end", "0"]);
+    busy_text(&mut other);
+    let text = client.run("exec").text();
+    assert!(
+        text.starts_with("EXECABORT Transaction discarded because of: BUSY"),
+        "{text}"
+    );
+    client.check("multi", "+OK");
+    assert!(client.run("set k 2").text().starts_with("BUSY"));
+    assert_eq!(kill(&mut other, "script kill"), "OK");
+    scripter.read();
+    let text = client.run("exec").text();
+    assert!(
+        text.starts_with("EXECABORT Transaction discarded because of previous"),
+        "{text}"
+    );
+    other.check("exists k", ":0");
+}
+
+#[test]
+fn what_is_deep_or_large_is_answered_and_packed() {
+    let server = Running::start(&[]);
+    let mut client = server.connect();
+    let deep = "local t = {} for _ = 1, 900 do t = {t} end return t";
+    let mut reply = eval(&mut client, deep, &[], &[]);
+    for _ in 0..900 {
+        reply = reply.items()[0].clone();
+    }
+    assert!(reply.items().is_empty());
+    let endless = "local a = {} a[1] = {a} return a";
+    assert_eq!(eval(&mut client, endless, &[], &[]).items().len(), 1);
+    let large = "local t = {} for i = 1, 20000 do t['k' .. i] = {i} end \
+                 return #cmsgpack.pack(t) + #cjson.encode(t)";
+    assert!(eval(&mut client, large, &[], &[]).integer() > 200_000);
+}
+
+#[test]
+fn monitors_see_a_script_and_its_commands() {
+    let server = Running::start(&[]);
+    let mut monitor = server.connect();
+    monitor.check("monitor", "+OK");
+    let mut client = server.connect();
+    eval(
+        &mut client,
+        "return redis.call('SET', KEYS[1], 'v')",
+        &["k"],
+        &[],
+    );
+    assert!(monitor.read().text().contains("\"EVAL\""));
+    assert!(
+        monitor
+            .read()
+            .text()
+            .ends_with("[0 lua] \"SET\" \"k\" \"v\"")
+    );
 }
 
 #[test]
@@ -215,8 +301,9 @@ fn scripts_of_many_clients_do_not_see_each_other() {
 
 #[test]
 fn a_function_that_does_not_end_can_be_killed() {
-    let server = impatient();
+    let server = Running::start(&[]);
     let mut client = server.connect();
+    be_impatient(&mut client);
     let library = "#!lua name=lib\nredis.register_function{function_name='endless', \
                    callback=function() while true do end end, flags={'no-writes'}}";
     assert_eq!(client.call(&["FUNCTION", "LOAD", library]).text(), "lib");
