@@ -24,6 +24,7 @@ pub mod control;
 pub mod devices;
 pub mod error_counts;
 pub mod events;
+pub mod field_deadlines;
 mod hyperloglog;
 pub mod identity;
 pub mod info;

@@ -20,7 +20,7 @@ use crate::events::Departures;
 use crate::shared::Shared;
 use crate::start::StartError;
 use crate::worker::Worker;
-use crate::{devices, limits};
+use crate::{devices, field_deadlines, limits};
 
 /// What a worker tells once: that it serves the store, or why not.
 pub type Report = Result<(), StartError>;
@@ -99,6 +99,8 @@ impl Seat {
             Ok(handle) => {
                 if self.index == 0 {
                     tokio::task::spawn_local(Store::run_background(handle.clone()));
+                    let shared = Arc::clone(&self.shared);
+                    tokio::task::spawn_local(field_deadlines::run(handle.clone(), shared));
                 }
                 worker.store.fill(handle);
                 if self.report.send(Ok(())).is_err() {

@@ -14,6 +14,7 @@ use crate::client::{Delivery, Postbox, Registry};
 use crate::command::command_count;
 use crate::config::{LiveConfig, Loaded, LogLevel};
 use crate::error_counts::ErrorCounts;
+use crate::field_deadlines::FieldDeadlines;
 use crate::identity::Identity;
 use crate::latency::LatencyHistory;
 use crate::log::{self, LevelHandle};
@@ -41,6 +42,8 @@ pub struct Shared {
     pub channels: Channels,
     /// Client-side caching.
     pub tracking: Tracking,
+    /// Which hashes have fields that expire.
+    pub field_deadlines: FieldDeadlines,
     /// CLIENT PAUSE.
     pub pause: Pause,
     /// Clients that wait for keys.
@@ -84,6 +87,7 @@ impl Shared {
             clients: Registry::default(),
             channels: Channels::default(),
             tracking: Tracking::default(),
+            field_deadlines: FieldDeadlines::default(),
             pause: Pause::default(),
             blocking: Blocking::default(),
             monitors: Monitors::default(),

@@ -12,6 +12,7 @@ use super::commit::Parts;
 use super::dict::{Dict, DictBuilder, Pair, Part, Walk};
 use super::packed::{Item, Packed, PackedBytes, item_bytes};
 use super::pages::Pages;
+use super::timing::{Timing, deadline_of, stamp_bytes};
 use super::{COMPACT_BYTES_MAX, Malformed};
 use crate::command::CommandError;
 
@@ -40,37 +41,42 @@ impl Shape {
 /// Fields or members.
 pub(crate) struct Elements {
     shape: Shape,
-    body: Body,
+    pub(super) body: Body,
+    /// Of a hash whose fields have deadlines. Fields whose deadline has passed are there and not
+    /// seen.
+    pub(super) timing: Option<Timing>,
 }
 
-enum Body {
+pub(super) enum Body {
     Compact(PackedBytes),
     Paged(Box<Paged>),
 }
 
-struct Paged {
-    dict: Dict,
-    pages: Pages,
+pub(super) struct Paged {
+    pub(super) dict: Dict,
+    pub(super) pages: Pages,
 }
 
 /// An element of a compact value.
-struct Found<'a> {
-    key: Item<'a>,
+pub(super) struct Found<'a> {
+    pub(super) key: Item<'a>,
     /// A member's value is empty and lies nowhere.
-    value: Option<Item<'a>>,
+    pub(super) value: Option<Item<'a>>,
 }
 
 impl Elements {
     /// No elements.
     pub(crate) fn empty(shape: Shape) -> Self {
-        let body = Body::Compact(PackedBytes::default());
-        Self { shape, body }
+        Self::compact(shape, PackedBytes::default())
     }
 
     /// These items, of whole elements that all differ.
     pub(super) fn compact(shape: Shape, items: PackedBytes) -> Self {
-        let body = Body::Compact(items);
-        Self { shape, body }
+        Self {
+            shape,
+            body: Body::Compact(items),
+            timing: None,
+        }
     }
 
     /// Those of a stored value.
@@ -78,16 +84,22 @@ impl Elements {
         if snapshot.root().is_some() {
             let (pages, structure) = Pages::open(snapshot, Malformed("the root of a collection"))?;
             let dict = Dict::decode(&structure)?;
-            let body = Body::Paged(Box::new(Paged { dict, pages }));
-            return Ok(Self { shape, body });
+            return Ok(Self::paged(shape, Paged { dict, pages }));
         }
         let bytes = snapshot.share(0..snapshot.len());
         let packed = PackedBytes::decode(bytes.ok_or(Malformed("a collection's record"))?)?;
         if packed.view().len() % shape.stride() != 0 {
             return Err(Malformed("a field without a value").into());
         }
-        let body = Body::Compact(packed);
-        Ok(Self { shape, body })
+        Ok(Self::compact(shape, packed))
+    }
+
+    pub(super) fn paged(shape: Shape, paged: Paged) -> Self {
+        Self {
+            shape,
+            body: Body::Paged(Box::new(paged)),
+            timing: None,
+        }
     }
 
     /// How many there are.
@@ -105,10 +117,15 @@ impl Elements {
 
     /// The value of a key: of a member that is there, empty.
     pub(crate) async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>, CommandError> {
+        if self.timing.is_some() && self.deadline(key).await?.is_none() {
+            return Ok(None);
+        }
         match &mut self.body {
             Body::Compact(packed) => {
                 let found = find(packed, self.shape, key);
-                let share = |found: Found<'_>| found.value.map(|value| packed.share(&value));
+                let head = stamp_bytes(self.timing);
+                let share =
+                    |found: Found<'_>| found.value.map(|value| packed.share(&value).slice(head..));
                 Ok(found.map(|found| share(found).unwrap_or_default()))
             }
             Body::Paged(paged) => paged.dict.get(&mut paged.pages, key).await,
@@ -117,9 +134,16 @@ impl Elements {
 
     /// The length of a key's value in bytes.
     pub(crate) async fn value_len(&mut self, key: &[u8]) -> Result<Option<u64>, CommandError> {
+        if self.timing.is_some() && self.deadline(key).await?.is_none() {
+            return Ok(None);
+        }
+        let head = stamp_bytes(self.timing) as u64;
         match &mut self.body {
-            Body::Compact(packed) => Ok(find(packed, self.shape, key)
-                .map(|found| found.value.map_or(0, |value| value.bytes.len() as u64))),
+            Body::Compact(packed) => Ok(find(packed, self.shape, key).map(|found| {
+                found
+                    .value
+                    .map_or(0, |value| value.bytes.len() as u64 - head)
+            })),
             Body::Paged(paged) => paged.dict.value_len(&mut paged.pages, key).await,
         }
     }
@@ -140,9 +164,24 @@ impl Elements {
         }
     }
 
-    /// Sets the value of a key. True: the key is new. `seed` keys the hash of a table that has to
-    /// be made for it.
+    /// Sets the value of a key, which is there for ever then. True: the key is new. `seed` keys the
+    /// hash of a table that has to be made for it.
     pub(crate) async fn insert(
+        &mut self,
+        (key, value): (&[u8], &[u8]),
+        seed: u64,
+    ) -> Result<bool, CommandError> {
+        if self.timing.is_some() {
+            let is_new = self.deadline(key).await?.is_none();
+            let stamped = self.stamped(value, 0);
+            self.insert_stored((key, &stamped), seed).await?;
+            return Ok(is_new);
+        }
+        self.insert_stored((key, value), seed).await
+    }
+
+    /// Sets a value as it is stored. True: the key is new.
+    pub(super) async fn insert_stored(
         &mut self,
         (key, value): (&[u8], &[u8]),
         seed: u64,
@@ -167,6 +206,7 @@ impl Elements {
             }
             self.make_paged(seed).await?;
         }
+        let value = &value[stamp_bytes(self.timing)..];
         let Body::Paged(paged) = &mut self.body else {
             unreachable!("what is not compact is paged");
         };
@@ -209,6 +249,12 @@ impl Elements {
 
     /// Removes a key. True: it was there.
     pub(crate) async fn remove(&mut self, key: &[u8]) -> Result<bool, CommandError> {
+        let was_seen = self.timing.is_none() || self.deadline(key).await?.is_some();
+        Ok(self.remove_stored(key).await? && was_seen)
+    }
+
+    /// Removes a key, seen or not. True: it was there.
+    pub(super) async fn remove_stored(&mut self, key: &[u8]) -> Result<bool, CommandError> {
         match &mut self.body {
             Body::Compact(packed) => {
                 let Some(found) = find(packed, self.shape, key) else {
@@ -230,10 +276,20 @@ impl Elements {
             return Ok(());
         };
         let mut builder = DictBuilder::default();
-        for pair in pairs(packed, self.shape, Part::Both) {
+        let all: Vec<Pair> = pairs(packed, (self.shape, self.timing), Part::Both).collect();
+        for pair in &all {
             builder.push(&pair.key, &pair.value);
         }
+        let timing = self.timing;
         *self = Self::build(self.shape, builder, seed).await?;
+        self.timing = timing;
+        if let Body::Paged(paged) = &mut self.body {
+            for pair in all.iter().filter(|pair| pair.deadline_ms > 0) {
+                let Paged { dict, pages } = &mut **paged;
+                dict.set_deadline(pages, &pair.key, pair.deadline_ms)
+                    .await?;
+            }
+        }
         Ok(())
     }
 
@@ -245,8 +301,7 @@ impl Elements {
     ) -> Result<Self, CommandError> {
         let mut pages = Pages::in_memory();
         let dict = builder.finish(seed, &mut pages).await?;
-        let body = Body::Paged(Box::new(Paged { dict, pages }));
-        Ok(Self { shape, body })
+        Ok(Self::paged(shape, Paged { dict, pages }))
     }
 
     /// How many pages it takes to read all elements of a paged value; 0 of a compact one.
@@ -298,9 +353,29 @@ impl Elements {
         cursor: u64,
         part: Part,
     ) -> Result<(u64, Vec<Pair>), CommandError> {
+        let (next, mut found) = self.scan_stored(cursor, part).await?;
+        self.keep_seen(&mut found);
+        Ok((next, found))
+    }
+
+    /// The elements at a cursor, seen or not.
+    pub(super) async fn scan_stored(
+        &mut self,
+        cursor: u64,
+        part: Part,
+    ) -> Result<(u64, Vec<Pair>), CommandError> {
         match &mut self.body {
-            Body::Compact(packed) => Ok((0, pairs(packed, self.shape, part).collect())),
+            Body::Compact(packed) => {
+                let form = (self.shape, self.timing);
+                Ok((0, pairs(packed, form, part).collect()))
+            }
             Body::Paged(paged) => paged.dict.scan(&mut paged.pages, cursor, part).await,
+        }
+    }
+
+    fn keep_seen(&self, pairs: &mut Vec<Pair>) {
+        if let Some(timing) = self.timing {
+            pairs.retain(|pair| timing.shows(pair.deadline_ms));
         }
     }
 
@@ -309,10 +384,23 @@ impl Elements {
         &mut self,
         stream: &mut Stream,
     ) -> Result<Option<Vec<Pair>>, CommandError> {
+        let mut found = self.next_stored(stream).await?;
+        if let Some(found) = &mut found {
+            self.keep_seen(found);
+        }
+        Ok(found)
+    }
+
+    /// The next elements of a stream, seen or not.
+    pub(super) async fn next_stored(
+        &mut self,
+        stream: &mut Stream,
+    ) -> Result<Option<Vec<Pair>>, CommandError> {
         match &mut self.body {
             Body::Compact(packed) => {
                 let is_first = !std::mem::replace(&mut stream.is_told, true);
-                Ok(is_first.then(|| pairs(packed, self.shape, stream.part).collect()))
+                let form = (self.shape, self.timing);
+                Ok(is_first.then(|| pairs(packed, form, stream.part).collect()))
             }
             Body::Paged(paged) => stream.walk.next(&paged.dict, &mut paged.pages).await,
         }
@@ -333,7 +421,7 @@ impl Elements {
             }
             Body::Compact(packed) => packed,
         };
-        let all: Vec<Pair> = pairs(packed, self.shape, part).collect();
+        let all: Vec<Pair> = pairs(packed, (self.shape, self.timing), part).collect();
         let count = if all.is_empty() {
             0
         } else {
@@ -350,10 +438,14 @@ impl Elements {
         }
         match self.body {
             Body::Compact(packed) => Parts::Compact(packed.into_bytes()),
-            Body::Paged(paged) => Parts::Paged {
-                structure: paged.dict.encode().to_vec(),
-                pages: Box::new(paged.pages),
-            },
+            Body::Paged(table) => {
+                let mut structure = table.dict.encode().to_vec();
+                if let Some(timing) = self.timing {
+                    structure.extend_from_slice(&timing.earliest_ms.to_le_bytes());
+                }
+                let pages = Box::new(table.pages);
+                Parts::Paged { structure, pages }
+            }
         }
     }
 }
@@ -377,7 +469,7 @@ impl Stream {
 }
 
 /// The element with this key.
-fn find<'p>(packed: &'p PackedBytes, shape: Shape, key: &[u8]) -> Option<Found<'p>> {
+pub(super) fn find<'p>(packed: &'p PackedBytes, shape: Shape, key: &[u8]) -> Option<Found<'p>> {
     match shape {
         Shape::Members => {
             let key = packed.view().find(key, 1)?;
@@ -399,7 +491,12 @@ fn find<'p>(packed: &'p PackedBytes, shape: Shape, key: &[u8]) -> Option<Found<'
 }
 
 /// All elements in order.
-fn pairs(packed: &PackedBytes, shape: Shape, part: Part) -> impl Iterator<Item = Pair> {
+pub(super) fn pairs(
+    packed: &PackedBytes,
+    (shape, timing): (Shape, Option<Timing>),
+    part: Part,
+) -> impl Iterator<Item = Pair> {
+    let head = stamp_bytes(timing);
     let mut items = packed.view().iter();
     std::iter::from_fn(move || {
         let key = items.next()?;
@@ -407,14 +504,16 @@ fn pairs(packed: &PackedBytes, shape: Shape, part: Part) -> impl Iterator<Item =
             Shape::Members => None,
             Shape::Pairs => Some(items.next()?),
         };
+        let deadline_ms = value.as_ref().map_or(0, |value| deadline_of(value, timing));
         let value = value.filter(|_| part != Part::Keys);
         Some(Pair {
+            deadline_ms,
             key: if part == Part::Values {
                 Bytes::new()
             } else {
                 packed.share(&key)
             },
-            value: value.map_or(Bytes::new(), |value| packed.share(&value)),
+            value: value.map_or(Bytes::new(), |value| packed.share(&value).slice(head..)),
         })
     })
 }

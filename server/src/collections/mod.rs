@@ -36,6 +36,7 @@ pub(crate) mod seeded;
 pub(crate) mod set;
 pub(crate) mod sorted_set;
 pub(crate) mod stream;
+pub(crate) mod timing;
 pub(crate) mod tree;
 
 /// Bytes from the device that verified and yet are no value of their type; what it was about.

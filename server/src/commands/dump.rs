@@ -42,8 +42,9 @@ async fn write(cx: &Cx, found: Snapshot) -> Result<Output, CommandError> {
             let output = Output::of_set(set.elements.len());
             write_elements(cx, output, (set.elements, Part::Keys)).await
         }
-        ValueType::Hash => {
-            let hash = Hash::load(Some(found))?;
+        ValueType::Hash | ValueType::TimedHash => {
+            let mut hash = Hash::load(cx, Some(found))?;
+            hash.elements.remove_late(usize::MAX).await?;
             let output = Output::of_hash(hash.elements.len());
             write_elements(cx, output, (hash.elements, Part::Both)).await
         }

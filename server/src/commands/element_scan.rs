@@ -16,7 +16,7 @@ use crate::resp::{Args, ReplyBuf};
 
 /// `HSCAN key cursor [MATCH pattern] [COUNT count]`
 pub(crate) async fn hscan(
-    _: &Cx,
+    cx: &Cx,
     args: &Args,
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
@@ -26,7 +26,7 @@ pub(crate) async fn hscan(
         answer(0, &[], Shape::Pairs, reply);
         return Ok(());
     }
-    let hash = Hash::load(found)?;
+    let hash = Hash::load(cx, found)?;
     scan(hash.elements, (cursor, &args[3..]), Shape::Pairs, reply).await
 }
 

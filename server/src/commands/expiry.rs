@@ -31,13 +31,13 @@ enum Order {
 
 /// When a new deadline is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Conditions {
+pub(super) struct Conditions {
     presence: Option<Presence>,
     order: Option<Order>,
 }
 
 impl Conditions {
-    fn parse(options: &[Bytes]) -> Result<Self, CommandError> {
+    pub(super) fn parse(options: &[Bytes]) -> Result<Self, CommandError> {
         let (mut nx, mut xx, mut gt, mut lt) = (false, false, false, false);
         for option in options {
             match option.to_ascii_lowercase().as_slice() {
@@ -82,7 +82,7 @@ impl Conditions {
 
     /// Whether a key with this present deadline may get the new one. No deadline is later than
     /// every deadline.
-    fn allow(self, present_ms: Option<u64>, deadline_ms: i64) -> bool {
+    pub(super) fn allow(self, present_ms: Option<u64>, deadline_ms: i64) -> bool {
         let present = present_ms.map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
         let presence = match self.presence {
             None => true,

@@ -20,7 +20,7 @@ pub(crate) async fn hincrby(
 ) -> Result<(), CommandError> {
     let increment = integer(&args[3])?;
     let is_new = at.found.is_none();
-    let mut hash = Hash::load(at.found)?;
+    let mut hash = Hash::load(cx, at.found)?;
     let old = match hash.elements.get(&args[2]).await? {
         Some(text) => {
             parse_i64(&text).ok_or(CommandError::other("ERR hash value is not an integer"))?
@@ -32,7 +32,7 @@ pub(crate) async fn hincrby(
     ))?;
     let mut digits = itoa::Buffer::new();
     let text = digits.format(sum).as_bytes();
-    hash.set((&args[2], text), HashRules::of(cx)).await?;
+    hash.update((&args[2], text), HashRules::of(cx)).await?;
     commit(cx, args, at.locks, hash).await?;
     cx.notify_write(EventClass::Hash, "hincrby", &args[1], is_new);
     reply.integer(sum);
@@ -51,7 +51,7 @@ pub(crate) async fn hincrbyfloat(
         finite @ LongDouble::Finite { .. } => finite,
     };
     let is_new = at.found.is_none();
-    let mut hash = Hash::load(at.found)?;
+    let mut hash = Hash::load(cx, at.found)?;
     let not_float = CommandError::other("ERR hash value is not a float");
     let old = match hash.elements.get(&args[2]).await? {
         Some(text) => LongDouble::parse(&text).ok_or(not_float)?,
@@ -61,7 +61,7 @@ pub(crate) async fn hincrbyfloat(
         "ERR increment would produce NaN or Infinity",
     ))?;
     let text = sum.format();
-    hash.set((&args[2], text.as_bytes()), HashRules::of(cx))
+    hash.update((&args[2], text.as_bytes()), HashRules::of(cx))
         .await?;
     commit(cx, args, at.locks, hash).await?;
     cx.notify_write(EventClass::Hash, "hincrbyfloat", &args[1], is_new);

@@ -55,7 +55,7 @@ async fn set_fields(
     }
     let rules = HashRules::of(cx);
     let is_new = at.found.is_none();
-    let mut hash = Hash::load(at.found)?;
+    let mut hash = Hash::load(cx, at.found)?;
     hash.expect(&args[2..], rules);
     let fields = pairs.iter().map(|[field, _]| &field[..]);
     hash.elements.prefetch(fields).await?;
@@ -81,8 +81,14 @@ pub(super) async fn commit(
     hash: Hash,
 ) -> Result<(), CommandError> {
     let mut batch = WriteBatch::new();
+    let earliest_ms = hash.earliest_ms();
+    let is_sooner = hash.is_sooner();
     hash.put(cx, &mut batch, &args[1]).await?;
     cx.store.commit_locked(locks, batch).await?;
+    if is_sooner {
+        let agenda = &cx.shared.field_deadlines;
+        agenda.note(earliest_ms, cx.db(), &args[1]);
+    }
     Ok(())
 }
 
@@ -95,7 +101,7 @@ pub(crate) async fn hsetnx(
 ) -> Result<(), CommandError> {
     let rules = HashRules::of(cx);
     let is_new = at.found.is_none();
-    let mut hash = Hash::load(at.found)?;
+    let mut hash = Hash::load(cx, at.found)?;
     if hash.elements.contains(&args[2]).await? {
         reply.integer(0);
         return Ok(());
@@ -114,7 +120,7 @@ pub(crate) async fn hdel(
     at: Locked<'_>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    let mut hash = Hash::load(at.found)?;
+    let mut hash = Hash::load(cx, at.found)?;
     hash.elements.prefetch(slices(&args[2..])).await?;
     let mut removed = 0;
     for (index, chunk) in args[2..].chunks(ELEMENTS_PER_TURN).enumerate() {
@@ -139,12 +145,12 @@ pub(crate) async fn hdel(
 
 /// `HGET key field`
 pub(crate) async fn hget(
-    _: &Cx,
+    cx: &Cx,
     args: &Args,
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    match Hash::load(found)?.elements.get(&args[2]).await? {
+    match Hash::load(cx, found)?.elements.get(&args[2]).await? {
         Some(value) => reply.bulk_bytes(value),
         None => reply.null(),
     }
@@ -153,12 +159,12 @@ pub(crate) async fn hget(
 
 /// `HMGET key field [field ...]`
 pub(crate) async fn hmget(
-    _: &Cx,
+    cx: &Cx,
     args: &Args,
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    let mut hash = Hash::load(found)?;
+    let mut hash = Hash::load(cx, found)?;
     reply.array(args.len() - 2);
     for (index, chunk) in args[2..].chunks(ELEMENTS_PER_TURN).enumerate() {
         if index > 0 {
@@ -178,36 +184,39 @@ pub(crate) async fn hmget(
 
 /// `HGETALL key`
 pub(crate) async fn hgetall(
-    _: &Cx,
+    cx: &Cx,
     _: &Args,
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    let hash = Hash::load(found)?;
+    let mut hash = Hash::load(cx, found)?;
+    hash.elements.remove_late(usize::MAX).await?;
     reply.map(hash.elements.len() as usize);
     answer_all(hash, Part::Both, reply).await
 }
 
 /// `HKEYS key`
 pub(crate) async fn hkeys(
-    _: &Cx,
+    cx: &Cx,
     _: &Args,
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    let hash = Hash::load(found)?;
+    let mut hash = Hash::load(cx, found)?;
+    hash.elements.remove_late(usize::MAX).await?;
     reply.array(hash.elements.len() as usize);
     answer_all(hash, Part::Keys, reply).await
 }
 
 /// `HVALS key`
 pub(crate) async fn hvals(
-    _: &Cx,
+    cx: &Cx,
     _: &Args,
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    let hash = Hash::load(found)?;
+    let mut hash = Hash::load(cx, found)?;
+    hash.elements.remove_late(usize::MAX).await?;
     reply.array(hash.elements.len() as usize);
     answer_all(hash, Part::Values, reply).await
 }
@@ -248,35 +257,35 @@ async fn answer_all(hash: Hash, part: Part, reply: &mut ReplyBuf) -> Result<(), 
 
 /// `HLEN key`
 pub(crate) async fn hlen(
-    _: &Cx,
+    cx: &Cx,
     _: &Args,
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    reply.integer(Hash::load(found)?.elements.len().cast_signed());
+    reply.integer(Hash::load(cx, found)?.elements.len().cast_signed());
     Ok(())
 }
 
 /// `HSTRLEN key field`
 pub(crate) async fn hstrlen(
-    _: &Cx,
+    cx: &Cx,
     args: &Args,
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    let bytes = Hash::load(found)?.elements.value_len(&args[2]).await?;
+    let bytes = Hash::load(cx, found)?.elements.value_len(&args[2]).await?;
     reply.integer(bytes.unwrap_or(0).cast_signed());
     Ok(())
 }
 
 /// `HEXISTS key field`
 pub(crate) async fn hexists(
-    _: &Cx,
+    cx: &Cx,
     args: &Args,
     found: Option<Snapshot>,
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
-    let is_there = Hash::load(found)?.elements.contains(&args[2]).await?;
+    let is_there = Hash::load(cx, found)?.elements.contains(&args[2]).await?;
     reply.integer(i64::from(is_there));
     Ok(())
 }

@@ -171,7 +171,7 @@ fn type_name(value_type: ValueType) -> &'static str {
         ValueType::List => TYPE_NAMES[1].1,
         ValueType::Set => TYPE_NAMES[2].1,
         ValueType::SortedSet => TYPE_NAMES[3].1,
-        ValueType::Hash => TYPE_NAMES[4].1,
+        ValueType::Hash | ValueType::TimedHash => TYPE_NAMES[4].1,
         ValueType::Stream => TYPE_NAMES[5].1,
     }
 }

@@ -26,6 +26,8 @@ pub mod debug;
 pub mod dump;
 pub(crate) mod element_scan;
 pub mod expiry;
+pub(crate) mod field_expiry;
+pub(crate) mod field_values;
 pub mod functions;
 pub(crate) mod geo;
 pub(crate) mod hash_numbers;

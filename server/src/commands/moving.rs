@@ -3,7 +3,7 @@
 //! Owns their options and conditions. Values of any size are moved by the store, never read here.
 
 use bytes::Bytes;
-use cellar_storage::{Db, KeyLocks};
+use cellar_storage::{Db, KeyLocks, ValueType};
 
 use super::string_value::integer;
 use crate::command::{CommandError, Cx, Pending};
@@ -24,6 +24,7 @@ pub fn rename(cx: Cx, args: Args) -> Pending {
             return Err(CommandError::NoSuchKey);
         }
         if from != to {
+            note_fields(&cx, to).await?;
             tell_renamed(&cx, from, to);
         }
         let mut reply = cx.reply();
@@ -39,6 +40,14 @@ fn tell_renamed(cx: &Cx, (from_db, from): (Db, &[u8]), (to_db, to): (Db, &[u8]))
     cx.notify(EventClass::Generic, "rename_to", to_db, to);
 }
 
+/// The fields of a hash expire under its new name: whoever removes them has to look there.
+async fn note_fields(cx: &Cx, (db, key): (Db, &[u8])) -> Result<(), CommandError> {
+    if cx.store.peek(db, key).await? == Some(ValueType::TimedHash) {
+        cx.shared.field_deadlines.note(0, db, key);
+    }
+    Ok(())
+}
+
 /// `RENAMENX key newkey`
 pub fn renamenx(cx: Cx, args: Args) -> Pending {
     Box::pin(async move {
@@ -50,6 +59,7 @@ pub fn renamenx(cx: Cx, args: Args) -> Pending {
         let is_renamed =
             !is_present(&cx, &locks, to).await? && cx.store.rename(&locks, from, to).await?;
         if is_renamed {
+            note_fields(&cx, to).await?;
             tell_renamed(&cx, from, to);
         }
         let mut reply = cx.reply();
@@ -70,6 +80,7 @@ pub fn copy(cx: Cx, args: Args) -> Pending {
         let may_write = replaces || !is_present(&cx, &locks, to).await?;
         let is_copied = may_write && cx.store.copy(&locks, from, to).await?;
         if is_copied {
+            note_fields(&cx, to).await?;
             cx.notify(EventClass::New, "new", to_db, &args[2]);
             cx.notify(EventClass::Generic, "copy_to", to_db, &args[2]);
         } else if cx.tells(EventClass::KeyMiss) && !is_present(&cx, &locks, from).await? {
@@ -108,6 +119,7 @@ pub fn move_key(cx: Cx, args: Args) -> Pending {
         let is_moved =
             !is_present(&cx, &locks, to).await? && cx.store.rename(&locks, from, to).await?;
         if is_moved {
+            note_fields(&cx, to).await?;
             cx.notify(EventClass::New, "new", to.0, to.1);
             cx.notify(EventClass::Generic, "move_from", from.0, from.1);
             cx.notify(EventClass::Generic, "move_to", to.0, to.1);

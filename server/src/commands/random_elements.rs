@@ -43,7 +43,7 @@ pub(crate) async fn hrandfield(
         return Err(CommandError::Syntax);
     };
     let Some(count) = options.first() else {
-        return answer_one(cx, Hash::load(found)?.elements, reply).await;
+        return answer_one(cx, seen(cx, found).await?, reply).await;
     };
     let count = signed_count(count)?;
     let part = match &options[1..] {
@@ -54,7 +54,14 @@ pub(crate) async fn hrandfield(
     if part == Part::Both && count.unsigned_abs() > i64::MAX.unsigned_abs() / 2 {
         return Err(CommandError::OutOfRange);
     }
-    answer_many(cx, Hash::load(found)?.elements, (count, part), reply).await
+    answer_many(cx, seen(cx, found).await?, (count, part), reply).await
+}
+
+/// The fields of a hash, those left out whose deadline has passed: they must not be drawn.
+async fn seen(cx: &Cx, found: Option<Snapshot>) -> Result<Elements, CommandError> {
+    let mut elements = Hash::load(cx, found)?.elements;
+    elements.remove_late(usize::MAX).await?;
+    Ok(elements)
 }
 
 /// `SRANDMEMBER key [count]`

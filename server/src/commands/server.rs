@@ -65,6 +65,7 @@ pub fn swapdb(cx: Cx, args: Args) -> Pending {
         let second = parse_database(&cx, &args[2], "ERR invalid second DB index")?;
         cx.store.swap_db(first, second).await?;
         cx.shared.blocking.note_swapped();
+        cx.shared.field_deadlines.forget();
         Ok(ok(&cx))
     })
 }

@@ -10,6 +10,7 @@ mod bitmaps;
 mod expiry;
 mod functions;
 mod geo;
+mod hash_fields;
 mod hashes;
 mod hyperloglogs;
 mod keys;

@@ -16,6 +16,7 @@
 #[path = "../socket/mod.rs"]
 mod socket;
 
+mod fields;
 mod lists;
 mod payloads;
 mod pools;

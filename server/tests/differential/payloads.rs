@@ -40,7 +40,7 @@ fn makers() -> Vec<Vec<String>> {
             vec![long(index), index.to_string()]
         }),
         many("ZADD sorted:large", &|index| {
-            vec![format!("{}.{}", index / 8, index % 8 * 125), long(index)]
+            vec![format!("{}.{:03}", index / 8, index % 8 * 125), long(index)]
         }),
     ]);
     makers

@@ -39,7 +39,7 @@ impl Redis {
         let mut redis = Self { process, directory };
         let log = redis.process.stdout.take().expect("its output is piped");
         let mut lines = BufReader::new(log).lines().map_while(Result::ok);
-        let is_ready = lines.any(|line| line.contains("ready to accept connections"));
+        let is_ready = lines.any(|line| line.contains("eady to accept connections"));
         assert!(is_ready, "redis-server ended before it was ready");
         redis
     }

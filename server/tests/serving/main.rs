@@ -15,6 +15,7 @@ mod configuration;
 mod documents;
 mod events;
 mod eviction;
+mod field_deadlines;
 mod full;
 mod harness;
 mod latch;

@@ -80,7 +80,8 @@ pub fn collection_of(value_type: ValueType, root: &[u8]) -> Result<CollectionId,
         | ValueType::Set
         | ValueType::SortedSet
         | ValueType::Hash
-        | ValueType::Stream => Ok(decode_fixed(root)?.0),
+        | ValueType::Stream
+        | ValueType::TimedHash => Ok(decode_fixed(root)?.0),
     }
 }
 

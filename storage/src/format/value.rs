@@ -20,21 +20,30 @@ pub enum ValueType {
     Hash = 4,
     /// A stream.
     Stream = 5,
+    /// A hash some of whose fields have deadlines of their own, or had. Users see a hash; whoever
+    /// removes fields in time finds them by this.
+    TimedHash = 6,
 }
 
 impl ValueType {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::String,
         Self::List,
         Self::Set,
         Self::SortedSet,
         Self::Hash,
         Self::Stream,
+        Self::TimedHash,
     ];
 
     /// Its stored number.
     pub const fn code(self) -> u8 {
         self as u8
+    }
+
+    /// Whether users call a value with this number one of this type.
+    pub fn shows(self, code: u8) -> bool {
+        code == self.code() || (self == Self::Hash && code == Self::TimedHash.code())
     }
 
     /// The type with this number.
@@ -106,8 +115,8 @@ mod tests {
     #[test]
     fn stored_numbers_come_back_and_others_are_refused() {
         for code in 0..=u8::MAX {
-            assert_eq!(ValueType::decode(code).is_ok(), code < 6);
-            assert!(ValueType::decode(code).is_ok_and(|value| value.code() == code) || code >= 6);
+            assert_eq!(ValueType::decode(code).is_ok(), code < 7);
+            assert!(ValueType::decode(code).is_ok_and(|value| value.code() == code) || code >= 7);
             assert_eq!(Encoding::decode(code).is_ok(), code < 10);
             assert!(Encoding::decode(code).is_ok_and(|value| value.code() == code) || code >= 10);
         }

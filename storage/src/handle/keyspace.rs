@@ -68,7 +68,7 @@ impl Handle {
         let now = self.store().moment();
         let wanted = |entry: &Entry| {
             is_key_of(entry, database)
-                && only.is_none_or(|only| entry.value_type == only.code())
+                && only.is_none_or(|only| only.shows(entry.value_type))
                 && deadline(entry, &now) != Deadline::Passed
         };
         let mut next = cursor;
@@ -105,8 +105,9 @@ impl Handle {
         let mut keys = Vec::new();
         overlay.each_key(database, |identity, record| {
             let is_stored = self.store().index().lookup(identity).is_some();
-            let is_wanted =
-                |record: &&StoredRecord| only.is_none_or(|only| record.value_type() == only);
+            let is_wanted = |record: &&StoredRecord| {
+                only.is_none_or(|only| only.shows(record.value_type().code()))
+            };
             if let Some(record) = record.filter(is_wanted).filter(|_| !is_stored) {
                 keys.push(Bytes::copy_from_slice(record.key()));
             }

@@ -25,7 +25,9 @@ pub(crate) use walk::{Pair, Part, Walk};
 
 use bytes::Bytes;
 
-use self::bucket::{Bucket, BucketBuilder, Element, Entry, PAGE_HEAD_BYTES};
+use self::bucket::{
+    Bucket, BucketBuilder, DEADLINE_BYTES, Element, Entry, PAGE_HEAD_BYTES, Placed,
+};
 use self::header::Header;
 use super::Malformed;
 use super::pages::{ELEMENT_BYTES_MAX, PAGE_BYTES_MAX, Pages};
@@ -113,6 +115,36 @@ impl Dict {
         }
     }
 
+    /// The length of a key's value in bytes, and until when it is there: 0 for ever.
+    pub(crate) async fn look(
+        &self,
+        pages: &mut Pages,
+        key: &[u8],
+    ) -> Result<Option<(u64, u64)>, CommandError> {
+        let hash = self.header.hash(key);
+        let page = pages.read(page_of(self.header.bucket_of(hash))).await?;
+        let found = find(pages, Bucket::decode(&page)?, key, hash).await?;
+        Ok(found.map(|entry| (entry.value.len(), entry.deadline_ms)))
+    }
+
+    /// Gives a key that is there a deadline, or 0. False: it is not there.
+    pub(crate) async fn set_deadline(
+        &mut self,
+        pages: &mut Pages,
+        key: &[u8],
+        deadline_ms: u64,
+    ) -> Result<bool, CommandError> {
+        let hash = self.header.hash(key);
+        let page = pages.read(page_of(self.header.bucket_of(hash))).await?;
+        let Some(entry) = find(pages, Bucket::decode(&page)?, key, hash).await? else {
+            return Ok(false);
+        };
+        let placed = (entry.key, entry.value, deadline_ms);
+        self.place(pages, placed, hash).await?;
+        self.grow(pages).await?;
+        Ok(true)
+    }
+
     /// Whether there is such a key.
     #[cfg(test)]
     pub(crate) async fn contains(
@@ -129,10 +161,8 @@ impl Dict {
         pages: &mut Pages,
         key: &[u8],
     ) -> Result<Option<u64>, CommandError> {
-        let hash = self.header.hash(key);
-        let page = pages.read(page_of(self.header.bucket_of(hash))).await?;
-        let found = find(pages, Bucket::decode(&page)?, key, hash).await?;
-        Ok(found.map(|entry| entry.value.len()))
+        let found = self.look(pages, key).await?;
+        Ok(found.map(|(bytes, _)| bytes))
     }
 
     /// Reads the pages in which keys lie, so that the calls about them need not wait: all at once
@@ -150,7 +180,7 @@ impl Dict {
         Ok(())
     }
 
-    /// Sets a key's value. True: the key is new.
+    /// Sets a key's value, without a deadline. True: the key is new.
     pub(crate) async fn insert(
         &mut self,
         pages: &mut Pages,
@@ -169,7 +199,7 @@ impl Dict {
             None => keep(pages, key, hash).await?,
         };
         let value = keep(pages, value, 0).await?;
-        self.place(pages, (stored, value), hash).await?;
+        self.place(pages, (stored, value, 0), hash).await?;
         self.header.count += u64::from(is_new);
         self.grow(pages).await?;
         Ok(is_new)
@@ -180,16 +210,22 @@ impl Dict {
     async fn place(
         &mut self,
         pages: &mut Pages,
-        (key, value): (Element<'_>, Element<'_>),
+        (key, value, deadline_ms): Placed<'_>,
         hash: u64,
     ) -> Result<(), CommandError> {
         for step in 0..DIVISIONS_MAX {
             let number = page_of(self.header.bucket_of(hash));
             let page = pages.read(number).await?;
             let bucket = Bucket::decode(&page)?;
-            let old = bucket.iter().find(|entry| entry.key == key);
-            let place = old.map_or(bucket.end(), |entry| entry.place);
-            let changed = bucket.splice(place, Some((key, value)));
+            let timed = if deadline_ms > 0 && !bucket.has_deadlines() {
+                bucket.with_deadlines()
+            } else {
+                page.clone()
+            };
+            let ready = Bucket::decode(&timed)?;
+            let old = ready.iter().find(|entry| entry.key == key);
+            let place = old.map_or(ready.end(), |entry| entry.place);
+            let changed = ready.splice(place, Some((key, value, deadline_ms)));
             if let Some(changed) = fit(pages, self.header, changed).await? {
                 return self.replace(pages, number, bucket, changed);
             }
@@ -257,11 +293,12 @@ impl Dict {
         };
         let page = pages.read(page_of(divided)).await?;
         let bucket = Bucket::decode(&page)?;
-        let mut parts = [(); 2].map(|()| BucketBuilder::with_capacity(page.len()));
+        let has_deadlines = bucket.has_deadlines();
+        let mut parts = [(); 2].map(|()| BucketBuilder::new(page.len(), has_deadlines));
         for entry in bucket.iter() {
             let hash = self.hash_of(entry.key);
             let part = usize::from(self.header.bucket_of(hash) == new);
-            parts[part].push(entry.key, entry.value);
+            parts[part].push_entry(&entry);
         }
         let [stays, moves] = parts;
         pages.write(page_of(divided), stays.finish());
@@ -285,14 +322,26 @@ impl Dict {
                 pages.read(page_of(gone)).await?,
             );
             let (bucket, added) = (Bucket::decode(&target)?, Bucket::decode(&source)?);
-            let mut joined = BucketBuilder::with_capacity(target.len() + source.len());
-            if !joined.has_room((bucket.bytes() + added.bytes()) as usize) {
+            let has_deadlines = bucket.has_deadlines() || added.has_deadlines();
+            let mut joined = BucketBuilder::new(target.len() + source.len(), has_deadlines);
+            let before = bucket.bytes() + added.bytes();
+            // a page without deadlines gets them beside one that has some
+            let added_bytes = if has_deadlines {
+                (bucket.len() + added.len()) * DEADLINE_BYTES
+            } else {
+                0
+            };
+            if !joined.has_room(before as usize + added_bytes) {
                 return Ok(());
             }
             for entry in bucket.iter().chain(added.iter()) {
-                joined.push(entry.key, entry.value);
+                joined.push_entry(&entry);
             }
-            pages.write(page_of(into), joined.finish());
+            let joined = joined.finish();
+            let others = self.header.bytes.checked_sub(before);
+            let others = others.ok_or(Malformed("the bytes of a hash table"))?;
+            merged.bytes = others + (joined.len() - PAGE_HEAD_BYTES) as u64;
+            pages.write(page_of(into), joined);
             pages.remove(page_of(gone));
             self.header = merged;
         }
@@ -392,7 +441,7 @@ async fn fit(
             }
             (_, Element::Large(..)) => return Ok(None),
         }
-        page = bucket.splice(entry.place, Some((key, value)));
+        page = bucket.splice(entry.place, Some((key, value, entry.deadline_ms)));
     }
     Ok(Some(page))
 }

@@ -43,6 +43,8 @@ pub(crate) struct Pair {
     pub(crate) key: Bytes,
     /// The value, empty where it was not wanted.
     pub(crate) value: Bytes,
+    /// Until when it is there, in milliseconds since the Unix epoch; 0 for ever.
+    pub(crate) deadline_ms: u64,
 }
 
 /// The bucket at a position, and the next position; none behind the last bucket.
@@ -114,7 +116,12 @@ pub(super) async fn pair(
 ) -> Result<Pair, CommandError> {
     let key = wanted(pages, page, (entry.key, part != Part::Values)).await?;
     let value = wanted(pages, page, (entry.value, part != Part::Keys)).await?;
-    Ok(Pair { key, value })
+    let deadline_ms = entry.deadline_ms;
+    Ok(Pair {
+        key,
+        value,
+        deadline_ms,
+    })
 }
 
 async fn wanted(

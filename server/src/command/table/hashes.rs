@@ -3,7 +3,9 @@
 use crate::command::Flag::{DenyOom, Fast, Readonly, Write};
 use crate::command::{Acl, CommandSpec, Group, Handler, KeyAccess, KeySpec};
 use crate::commands::access::{changes, reads};
-use crate::commands::{element_scan, hash_numbers, hashes, random_elements};
+use crate::commands::{
+    element_scan, field_expiry, field_values, hash_numbers, hashes, random_elements,
+};
 
 const GROUP: Group = Group::Hash;
 
@@ -36,6 +38,33 @@ pub(super) const ROWS: &[CommandSpec] = &[
         .keys(&[KeySpec::one(KeyAccess::LOOK)])
         .syntax("key field")
         .doc("2.0.0", "Tells whether a hash has a field.", "O(1)"),
+    row("hexpire", -6, changes!(field_expiry::hexpire))
+        .flags(&[Write, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::UPDATE)])
+        .syntax("key seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]")
+        .doc(
+            "7.4.0",
+            "Sets the time to live of fields in seconds.",
+            "O(N) fields",
+        ),
+    row("hexpireat", -6, changes!(field_expiry::hexpireat))
+        .flags(&[Write, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::UPDATE)])
+        .syntax("key unix-time-seconds [NX | XX | GT | LT] FIELDS numfields field [field ...]")
+        .doc(
+            "7.4.0",
+            "Sets when fields expire, in Unix seconds.",
+            "O(N) fields",
+        ),
+    row("hexpiretime", -5, reads!(field_expiry::hexpiretime))
+        .flags(&[Readonly, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::READ)])
+        .syntax("key FIELDS numfields field [field ...]")
+        .doc(
+            "7.4.0",
+            "Tells when fields expire, in Unix seconds.",
+            "O(N) fields",
+        ),
     row("hget", 3, reads!(hashes::hget))
         .flags(&[Readonly, Fast], &[Acl::Hash])
         .keys(&[KeySpec::one(KeyAccess::READ)])
@@ -51,6 +80,27 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "O(N) fields",
         )
         .tips(&["nondeterministic_output_order"]),
+    row("hgetdel", -5, changes!(field_values::hgetdel))
+        .flags(&[Write, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::READ_REMOVE)])
+        .syntax("key FIELDS numfields field [field ...]")
+        .doc(
+            "8.0.0",
+            "Answers the values of fields and removes them.",
+            "O(N) fields",
+        ),
+    row("hgetex", -5, changes!(field_values::hgetex))
+        .flags(&[Write, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::READ_WRITE)])
+        .syntax(
+            "key [EX seconds | PX milliseconds | EXAT unix-time-seconds | \
+             PXAT unix-time-milliseconds | PERSIST] FIELDS numfields field [field ...]",
+        )
+        .doc(
+            "8.0.0",
+            "Answers the values of fields and sets or removes their time to live.",
+            "O(N) fields",
+        ),
     row("hincrby", 4, changes!(hash_numbers::hincrby))
         .flags(&[Write, DenyOom, Fast], &[Acl::Hash])
         .keys(&[KeySpec::one(KeyAccess::READ_WRITE)])
@@ -98,6 +148,52 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Does what HSET does, its earlier name, and answers OK.",
             "O(N) fields",
         ),
+    row("hpersist", -5, changes!(field_expiry::hpersist))
+        .flags(&[Write, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::UPDATE)])
+        .syntax("key FIELDS numfields field [field ...]")
+        .doc(
+            "7.4.0",
+            "Removes the time to live of fields.",
+            "O(N) fields",
+        ),
+    row("hpexpire", -6, changes!(field_expiry::hpexpire))
+        .flags(&[Write, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::UPDATE)])
+        .syntax("key milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]")
+        .doc(
+            "7.4.0",
+            "Sets the time to live of fields in milliseconds.",
+            "O(N) fields",
+        ),
+    row("hpexpireat", -6, changes!(field_expiry::hpexpireat))
+        .flags(&[Write, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::UPDATE)])
+        .syntax("key unix-time-milliseconds [NX | XX | GT | LT] FIELDS numfields field [field ...]")
+        .doc(
+            "7.4.0",
+            "Sets when fields expire, in Unix milliseconds.",
+            "O(N) fields",
+        ),
+    row("hpexpiretime", -5, reads!(field_expiry::hpexpiretime))
+        .flags(&[Readonly, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::READ)])
+        .syntax("key FIELDS numfields field [field ...]")
+        .doc(
+            "7.4.0",
+            "Tells when fields expire, in Unix milliseconds.",
+            "O(N) fields",
+        ),
+    row("hpttl", -5, reads!(field_expiry::hpttl))
+        .flags(&[Readonly, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::READ)])
+        .syntax("key FIELDS numfields field [field ...]")
+        .doc(
+            "7.4.0",
+            "Tells the time to live of fields in milliseconds.",
+            "O(N) fields",
+        )
+        .tips(&["nondeterministic_output"]),
     row("hrandfield", -2, reads!(random_elements::hrandfield))
         .flags(&[Readonly], &[Acl::Hash])
         .keys(&[KeySpec::one(KeyAccess::READ)])
@@ -127,6 +223,18 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Sets fields of a hash and counts those that are new.",
             "O(N) fields",
         ),
+    row("hsetex", -6, changes!(field_values::hsetex))
+        .flags(&[Write, DenyOom, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::UPDATE)])
+        .syntax(
+            "key [FNX | FXX] [EX seconds | PX milliseconds | EXAT unix-time-seconds | \
+             PXAT unix-time-milliseconds | KEEPTTL] FIELDS numfields field value [field value ...]",
+        )
+        .doc(
+            "8.0.0",
+            "Sets fields and their time to live.",
+            "O(N) fields",
+        ),
     row("hsetnx", 4, changes!(hashes::hsetnx))
         .flags(&[Write, DenyOom, Fast], &[Acl::Hash])
         .keys(&[KeySpec::one(INSERT)])
@@ -141,6 +249,16 @@ pub(super) const ROWS: &[CommandSpec] = &[
         .keys(&[KeySpec::one(KeyAccess::LOOK)])
         .syntax("key field")
         .doc("3.2.0", "Tells the length of a field's value.", "O(1)"),
+    row("httl", -5, reads!(field_expiry::httl))
+        .flags(&[Readonly, Fast], &[Acl::Hash])
+        .keys(&[KeySpec::one(KeyAccess::READ)])
+        .syntax("key FIELDS numfields field [field ...]")
+        .doc(
+            "7.4.0",
+            "Tells the time to live of fields in seconds.",
+            "O(N) fields",
+        )
+        .tips(&["nondeterministic_output"]),
     row("hvals", 2, reads!(hashes::hvals))
         .flags(&[Readonly], &[Acl::Hash])
         .keys(&[KeySpec::one(KeyAccess::READ)])

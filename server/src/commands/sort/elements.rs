@@ -45,7 +45,9 @@ pub(super) async fn load(
             let Range { start, end } = options.limit.range(members.len());
             Ok(members[start..end].to_vec())
         }
-        ValueType::String | ValueType::Hash | ValueType::Stream => Err(CommandError::WrongType),
+        ValueType::String | ValueType::Hash | ValueType::TimedHash | ValueType::Stream => {
+            Err(CommandError::WrongType)
+        }
     }
 }
 

@@ -148,7 +148,9 @@ async fn take(cx: &Cx, coming: Coming, pattern: &Pattern) -> Result<Option<Bytes
     };
     match (found.value_type(), pattern.field()) {
         (ValueType::String, None) => Ok(Some(found.read(0..found.len()).await?)),
-        (ValueType::Hash, Some(field)) => Hash::load(Some(found))?.elements.get(field).await,
+        (ValueType::Hash | ValueType::TimedHash, Some(field)) => {
+            Hash::load(cx, Some(found))?.elements.get(field).await
+        }
         _ => Ok(None),
     }
 }
