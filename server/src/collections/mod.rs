@@ -12,6 +12,7 @@
 //!   dict                  a hash table whose buckets are pages
 //!   tree                  items in order, in the leaves of a tree of pages
 //!      |
+//!   pace                  when a long loop lets others run
 //!   pages, large          the pages of one collection while a command works on it
 //!      |
 //!   cellar_storage        records, locks, batches; knows no types
@@ -29,6 +30,7 @@ pub(crate) mod hash;
 pub(crate) mod hash_builder;
 pub(crate) mod large;
 pub(crate) mod list;
+pub(crate) mod pace;
 pub(crate) mod packed;
 pub(crate) mod pages;
 #[cfg(test)]

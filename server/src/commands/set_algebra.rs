@@ -12,6 +12,7 @@ use super::hashes::{ELEMENTS_PER_TURN, slices};
 use super::read::is_absent;
 use crate::collections::dict::Part;
 use crate::collections::elements::{Elements, Stream};
+use crate::collections::pace::{Pace, let_go};
 use crate::collections::set::{Set, SetForm, SetRules};
 use crate::command::{CommandError, Cx, Pending};
 use crate::events::EventClass;
@@ -79,6 +80,7 @@ fn answer(cx: Cx, args: Args, algebra: Algebra) -> Pending {
         let mut reply = cx.reply();
         let members = combine_shared(&cx, (&args[1..], algebra)).await?;
         answer_members(&members, &mut reply).await;
+        let_go(members).await;
         Ok(reply)
     })
 }
@@ -103,6 +105,7 @@ pub(crate) fn sintercard(cx: Cx, args: Args) -> Pending {
         let (keys, limit) = parse_card(&args)?;
         let members = combine_shared(&cx, (keys, Algebra::Intersection)).await?;
         reply.integer((members.len() as u64).min(limit).cast_signed());
+        let_go(members).await;
         Ok(reply)
     })
 }
@@ -199,6 +202,7 @@ async fn unite(sets: Vec<Set>) -> Result<Vec<Bytes>, CommandError> {
             set.elements.rest().await;
         }
     }
+    let_go(seen).await;
     Ok(members)
 }
 
@@ -233,13 +237,14 @@ async fn ask(
         elements.forget();
         tokio::task::yield_now().await;
     }
+    let_go(members).await;
     Ok(kept)
 }
 
 /// Goes over a set that has fewer pages than there are members to ask for.
 async fn compare(
     elements: &mut Elements,
-    mut members: Vec<Bytes>,
+    members: Vec<Bytes>,
     are_members: bool,
 ) -> Result<Vec<Bytes>, CommandError> {
     let mut numbers = HashMap::with_capacity(members.len());
@@ -259,9 +264,15 @@ async fn compare(
         }
         elements.rest().await;
     }
-    let mut met = is_met.into_iter();
-    members.retain(|_| met.next() == Some(are_members));
-    Ok(members)
+    let_go(numbers).await;
+    let (mut kept, mut pace) = (Vec::new(), Pace::default());
+    for (member, is_met) in members.into_iter().zip(is_met) {
+        if is_met == are_members {
+            kept.push(member);
+        }
+        pace.step().await;
+    }
+    Ok(kept)
 }
 
 fn store(cx: Cx, args: Args, algebra: Algebra) -> Pending {
@@ -287,6 +298,7 @@ fn store(cx: Cx, args: Args, algebra: Algebra) -> Pending {
         }
         let mut reply = cx.reply();
         reply.integer(members.len().cast_signed() as i64);
+        let_go(members).await;
         Ok(reply)
     })
 }

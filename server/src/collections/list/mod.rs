@@ -26,6 +26,7 @@ pub(crate) use listpack::ListpackLimit;
 
 use super::COMPACT_BYTES_MAX;
 use super::commit::{self, Parts, Target};
+use super::packed::item_bytes;
 use super::tree::{Direction, Walk};
 use crate::command::CommandError;
 use compact::Compact;
@@ -225,13 +226,26 @@ impl List {
     /// Adds elements at an end, one after another: the last one is outermost.
     pub(crate) async fn push(&mut self, end: End, items: &[Bytes]) -> Result<(), StoreError> {
         self.note_growth(items).await?;
-        match &mut self.form {
-            Form::Compact(list) => {
-                list.push(end, items);
-                self.page_if_long().await
-            }
-            Form::Paged(list) => list.push(end, items).await,
+        self.add(end, items).await
+    }
+
+    async fn add(&mut self, end: End, items: &[Bytes]) -> Result<(), StoreError> {
+        let list = match &mut self.form {
+            Form::Compact(list) => list,
+            Form::Paged(list) => return list.push(end, items).await,
+        };
+        let added: usize = items.iter().map(|item| item_bytes(item.len())).sum();
+        if list.encode().len() + added <= COMPACT_BYTES_MAX {
+            list.push(end, items);
+            return Ok(());
         }
+        let old = list.items(0, list.len());
+        let paged = match end {
+            End::Left => Paged::build(items.iter().rev().chain(&old)).await?,
+            End::Right => Paged::build(old.iter().chain(items)).await?,
+        };
+        self.form = Form::Paged(Box::new(paged));
+        Ok(())
     }
 
     /// Takes up to `count` elements off an end, the outermost first.
@@ -358,7 +372,7 @@ impl List {
         };
         if list.encode().len() > COMPACT_BYTES_MAX {
             let items = list.items(0, list.len());
-            self.form = Form::Paged(Box::new(Paged::build(&items).await?));
+            self.form = Form::Paged(Box::new(Paged::build(items.iter()).await?));
         }
         Ok(())
     }

@@ -86,6 +86,8 @@ impl Paged {
         &mut self,
         members: impl Iterator<Item = &'m [u8]>,
     ) -> Result<(), CommandError> {
+        // whoever asks for one portion after another is done with the one before
+        self.pages.forget();
         self.dict.prefetch(&mut self.pages, members).await
     }
 

@@ -2,6 +2,7 @@
 
 use crate::command::Flag::{Blocking, DenyOom, Fast, MovableKeys, Readonly, Write};
 use crate::command::{Acl, CommandSpec, Group, Handler, KeyAccess, KeySpec};
+use crate::commands::access::{changes, reads};
 use crate::commands::lists::{blocking, ends, middle, moves, reads};
 
 const GROUP: Group = Group::List;
@@ -26,10 +27,10 @@ const fn counted(first: isize) -> KeySpec {
 const fn row(
     name: &'static str,
     arity: i32,
-    handler: crate::command::AsyncHandler,
+    handler: Handler,
     keys: &'static [KeySpec],
 ) -> CommandSpec {
-    CommandSpec::new(name, arity, GROUP, Handler::Wait(handler)).keys(keys)
+    CommandSpec::new(name, arity, GROUP, handler).keys(keys)
 }
 
 const READ: &[KeySpec] = &[KeySpec::one(KeyAccess::READ)];
@@ -37,7 +38,7 @@ const POP: &[KeySpec] = &[KeySpec::one(KeyAccess::READ_REMOVE)];
 const PUSH: &[KeySpec] = &[KeySpec::one(INSERT)];
 
 pub(super) const ROWS: &[CommandSpec] = &[
-    row("blmove", 6, blocking::blmove, MOVE_KEYS)
+    row("blmove", 6, Handler::Wait(blocking::blmove), MOVE_KEYS)
         .flags(&[Write, DenyOom, Blocking], &[Acl::List])
         .syntax("source destination (LEFT | RIGHT) (LEFT | RIGHT) timeout")
         .doc(
@@ -45,7 +46,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Moves an element from one list to another, and waits for one.",
             "O(log N) elements",
         ),
-    row("blmpop", -5, blocking::blmpop, &[counted(2)])
+    row("blmpop", -5, Handler::Wait(blocking::blmpop), &[counted(2)])
         .flags(&[Write, Blocking, MovableKeys], &[Acl::List])
         .syntax("timeout numkeys key [key ...] (LEFT | RIGHT) [COUNT count]")
         .doc(
@@ -56,7 +57,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
     row(
         "blpop",
         -3,
-        blocking::blpop,
+        Handler::Wait(blocking::blpop),
         &[KeySpec::range(1, -2, 1, KeyAccess::READ_REMOVE)],
     )
     .flags(&[Write, Blocking], &[Acl::List])
@@ -69,7 +70,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
     row(
         "brpop",
         -3,
-        blocking::brpop,
+        Handler::Wait(blocking::brpop),
         &[KeySpec::range(1, -2, 1, KeyAccess::READ_REMOVE)],
     )
     .flags(&[Write, Blocking], &[Acl::List])
@@ -79,15 +80,20 @@ pub(super) const ROWS: &[CommandSpec] = &[
         "Pops the last element of the first list that has one, and waits for one.",
         "O(N) keys",
     ),
-    row("brpoplpush", 4, blocking::brpoplpush, MOVE_KEYS)
-        .flags(&[Write, DenyOom, Blocking], &[Acl::List])
-        .syntax("source destination timeout")
-        .doc(
-            "2.2.0",
-            "Moves the last element of a list to the front of another, and waits for one.",
-            "O(log N) elements",
-        ),
-    row("lindex", 3, reads::lindex, READ)
+    row(
+        "brpoplpush",
+        4,
+        Handler::Wait(blocking::brpoplpush),
+        MOVE_KEYS,
+    )
+    .flags(&[Write, DenyOom, Blocking], &[Acl::List])
+    .syntax("source destination timeout")
+    .doc(
+        "2.2.0",
+        "Moves the last element of a list to the front of another, and waits for one.",
+        "O(log N) elements",
+    ),
+    row("lindex", 3, reads!(reads::lindex), READ)
         .flags(&[Readonly], &[Acl::List])
         .syntax("key index")
         .doc(
@@ -95,7 +101,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Answers an element by its index.",
             "O(log N) elements",
         ),
-    row("linsert", 5, middle::linsert, PUSH)
+    row("linsert", 5, changes!(middle::linsert), PUSH)
         .flags(&[Write, DenyOom], &[Acl::List])
         .syntax("key (BEFORE | AFTER) pivot element")
         .doc(
@@ -103,11 +109,16 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Inserts an element beside another.",
             "O(N) elements before it",
         ),
-    row("llen", 2, reads::llen, &[KeySpec::one(KeyAccess::LOOK)])
-        .flags(&[Readonly, Fast], &[Acl::List])
-        .syntax("key")
-        .doc("1.0.0", "Tells the length of a list.", "O(1)"),
-    row("lmove", 5, moves::lmove, MOVE_KEYS)
+    row(
+        "llen",
+        2,
+        reads!(reads::llen),
+        &[KeySpec::one(KeyAccess::LOOK)],
+    )
+    .flags(&[Readonly, Fast], &[Acl::List])
+    .syntax("key")
+    .doc("1.0.0", "Tells the length of a list.", "O(1)"),
+    row("lmove", 5, Handler::Wait(moves::lmove), MOVE_KEYS)
         .flags(&[Write, DenyOom], &[Acl::List])
         .syntax("source destination (LEFT | RIGHT) (LEFT | RIGHT)")
         .doc(
@@ -115,7 +126,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Moves an element from one list to another.",
             "O(log N) elements",
         ),
-    row("lmpop", -4, ends::lmpop, &[counted(1)])
+    row("lmpop", -4, Handler::Wait(ends::lmpop), &[counted(1)])
         .flags(&[Write, MovableKeys], &[Acl::List])
         .syntax("numkeys key [key ...] (LEFT | RIGHT) [COUNT count]")
         .doc(
@@ -123,7 +134,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Pops elements from the first list that has some.",
             "O(N) keys and elements popped",
         ),
-    row("lpop", -2, ends::lpop, POP)
+    row("lpop", -2, changes!(ends::lpop), POP)
         .flags(&[Write, Fast], &[Acl::List])
         .syntax("key [count]")
         .doc(
@@ -131,7 +142,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Pops the first elements of a list.",
             "O(N) elements popped",
         ),
-    row("lpos", -3, reads::lpos, READ)
+    row("lpos", -3, reads!(reads::lpos), READ)
         .flags(&[Readonly], &[Acl::List])
         .syntax("key element [RANK rank] [COUNT num-matches] [MAXLEN len]")
         .doc(
@@ -139,7 +150,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Tells where an element is.",
             "O(N) elements compared",
         ),
-    row("lpush", -3, ends::lpush, PUSH)
+    row("lpush", -3, changes!(ends::lpush), PUSH)
         .flags(&[Write, DenyOom, Fast], &[Acl::List])
         .syntax("key element [element ...]")
         .doc(
@@ -147,7 +158,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Puts elements before the first of a list, or creates it.",
             "O(N) elements added",
         ),
-    row("lpushx", -3, ends::lpushx, PUSH)
+    row("lpushx", -3, changes!(ends::lpushx), PUSH)
         .flags(&[Write, DenyOom, Fast], &[Acl::List])
         .syntax("key element [element ...]")
         .doc(
@@ -155,7 +166,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Puts elements before the first of a list that exists.",
             "O(N) elements added",
         ),
-    row("lrange", 4, reads::lrange, READ)
+    row("lrange", 4, reads!(reads::lrange), READ)
         .flags(&[Readonly], &[Acl::List])
         .syntax("key start stop")
         .doc(
@@ -163,19 +174,24 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Answers a range of elements.",
             "O(N) elements answered",
         ),
-    row("lrem", 4, middle::lrem, &[KeySpec::one(SHRINK)])
+    row("lrem", 4, changes!(middle::lrem), &[KeySpec::one(SHRINK)])
         .flags(&[Write], &[Acl::List])
         .syntax("key count element")
         .doc("1.0.0", "Removes elements by their value.", "O(N) elements"),
-    row("lset", 4, middle::lset, &[KeySpec::one(KeyAccess::UPDATE)])
-        .flags(&[Write, DenyOom], &[Acl::List])
-        .syntax("key index element")
-        .doc(
-            "1.0.0",
-            "Sets an element by its index.",
-            "O(log N) elements",
-        ),
-    row("ltrim", 4, middle::ltrim, &[KeySpec::one(SHRINK)])
+    row(
+        "lset",
+        4,
+        changes!(middle::lset),
+        &[KeySpec::one(KeyAccess::UPDATE)],
+    )
+    .flags(&[Write, DenyOom], &[Acl::List])
+    .syntax("key index element")
+    .doc(
+        "1.0.0",
+        "Sets an element by its index.",
+        "O(log N) elements",
+    ),
+    row("ltrim", 4, changes!(middle::ltrim), &[KeySpec::one(SHRINK)])
         .flags(&[Write], &[Acl::List])
         .syntax("key start stop")
         .doc(
@@ -183,7 +199,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Keeps a range of elements only.",
             "O(N) elements removed",
         ),
-    row("rpop", -2, ends::rpop, POP)
+    row("rpop", -2, changes!(ends::rpop), POP)
         .flags(&[Write, Fast], &[Acl::List])
         .syntax("key [count]")
         .doc(
@@ -191,7 +207,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Pops the last elements of a list.",
             "O(N) elements popped",
         ),
-    row("rpoplpush", 3, moves::rpoplpush, MOVE_KEYS)
+    row("rpoplpush", 3, Handler::Wait(moves::rpoplpush), MOVE_KEYS)
         .flags(&[Write, DenyOom], &[Acl::List])
         .syntax("source destination")
         .doc(
@@ -199,7 +215,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Moves the last element of a list to the front of another.",
             "O(log N) elements",
         ),
-    row("rpush", -3, ends::rpush, PUSH)
+    row("rpush", -3, changes!(ends::rpush), PUSH)
         .flags(&[Write, DenyOom, Fast], &[Acl::List])
         .syntax("key element [element ...]")
         .doc(
@@ -207,7 +223,7 @@ pub(super) const ROWS: &[CommandSpec] = &[
             "Puts elements behind the last of a list, or creates it.",
             "O(N) elements added",
         ),
-    row("rpushx", -3, ends::rpushx, PUSH)
+    row("rpushx", -3, changes!(ends::rpushx), PUSH)
         .flags(&[Write, DenyOom, Fast], &[Acl::List])
         .syntax("key element [element ...]")
         .doc(

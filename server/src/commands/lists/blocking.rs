@@ -38,7 +38,12 @@ pub fn blmpop(cx: Cx, args: Args) -> Pending {
         let PopSpec { keys, end, count } = parse_pops(&args, 2)?;
         let timeout_ms = parse_timeout(&cx, &args[1])?;
         let popped = wait_to_pop(&cx, &args[keys], (end, count), timeout_ms).await?;
-        Ok(reply(&cx, popped, answer_popped))
+        let mut reply = cx.reply();
+        match popped {
+            Some(popped) => answer_popped(&mut reply, popped).await,
+            None => reply.null_array(),
+        }
+        Ok(reply)
     })
 }
 

@@ -10,6 +10,7 @@ use cellar_storage::KeyLocks;
 use super::value::{open_locked, parse_end, parse_from, save, tell};
 use crate::blocking::Served;
 use crate::collections::list::End;
+use crate::collections::pace::Pace;
 use crate::command::{CommandError, Cx};
 use crate::resp::{Args, ReplyBuf};
 
@@ -95,18 +96,20 @@ pub(super) fn tell_popped(cx: &Cx, key: &Bytes, end: End, is_empty: bool) {
 }
 
 /// Answers several elements.
-pub(super) fn answer_items(reply: &mut ReplyBuf, items: Vec<Bytes>) {
+pub(super) async fn answer_items(reply: &mut ReplyBuf, items: Vec<Bytes>) {
     reply.array(items.len());
+    let mut pace = Pace::default();
     for item in items {
         reply.bulk_bytes(item);
+        pace.step().await;
     }
 }
 
 /// Answers a key and the elements popped from it.
-pub(super) fn answer_popped(reply: &mut ReplyBuf, popped: Popped) {
+pub(super) async fn answer_popped(reply: &mut ReplyBuf, popped: Popped) {
     reply.array(2);
     reply.bulk_bytes(popped.key);
-    answer_items(reply, popped.items);
+    answer_items(reply, popped.items).await;
 }
 
 /// Answers a key and the one element popped from it.

@@ -2,44 +2,50 @@
 //!
 //! Owns their arguments. Reads no more of a list than it answers from. Must never write.
 
-use super::value::{find_list, parse_from};
+use cellar_storage::Snapshot;
+
+use super::value::{open, parse_from};
 use crate::collections::list::{List, ListWalk};
 use crate::collections::tree::Direction;
-use crate::command::{CommandError, Cx, Pending};
+use crate::command::{CommandError, Cx};
 use crate::commands::long_reply;
 use crate::commands::ranks::ranks;
 use crate::commands::string_value::integer;
 use crate::resp::{Args, ReplyBuf};
 
 /// `LLEN key`
-pub fn llen(cx: Cx, args: Args) -> Pending {
-    Box::pin(async move {
-        let mut reply = cx.reply();
-        let found = find_list(&cx, &args[1]).await?;
-        reply.integer(found.map_or(0, |list| list.len().cast_signed()));
-        Ok(reply)
-    })
+pub(crate) async fn llen(
+    cx: &Cx,
+    _: &Args,
+    found: Option<Snapshot>,
+    reply: &mut ReplyBuf,
+) -> Result<(), CommandError> {
+    let len = open(cx, found)?.map_or(0, |list| list.len());
+    reply.integer(len.cast_signed());
+    Ok(())
 }
 
 /// `LINDEX key index`
-pub fn lindex(cx: Cx, args: Args) -> Pending {
-    Box::pin(async move {
-        let mut reply = cx.reply();
-        let Some(mut list) = find_list(&cx, &args[1]).await? else {
-            reply.null();
-            return Ok(reply);
-        };
-        let index = integer(&args[2])?;
-        let found = match place(index, list.len()) {
-            Some(index) => list.get(index).await?,
-            None => None,
-        };
-        match found {
-            Some(item) => reply.bulk_bytes(item),
-            None => reply.null(),
-        }
-        Ok(reply)
-    })
+pub(crate) async fn lindex(
+    cx: &Cx,
+    args: &Args,
+    found: Option<Snapshot>,
+    reply: &mut ReplyBuf,
+) -> Result<(), CommandError> {
+    let Some(mut list) = open(cx, found)? else {
+        reply.null();
+        return Ok(());
+    };
+    let index = integer(&args[2])?;
+    let found = match place(index, list.len()) {
+        Some(index) => list.get(index).await?,
+        None => None,
+    };
+    match found {
+        Some(item) => reply.bulk_bytes(item),
+        None => reply.null(),
+    }
+    Ok(())
 }
 
 /// Where an element is whose index counts from the end if it is negative; `len` and more for none.
@@ -53,21 +59,22 @@ pub(super) fn place(index: i64, len: u64) -> Option<u64> {
 }
 
 /// `LRANGE key start stop`
-pub fn lrange(cx: Cx, args: Args) -> Pending {
-    Box::pin(async move {
-        let mut reply = cx.reply();
-        let (start, end) = (integer(&args[2])?, integer(&args[3])?);
-        let Some(mut list) = find_list(&cx, &args[1]).await? else {
-            reply.array(0);
-            return Ok(reply);
-        };
-        let range = ranks(start, end, list.len());
-        let count = range.end - range.start;
-        reply.array(count as usize);
-        let walk = list.walk(range.start, count, Direction::Forward).await?;
-        long_reply::answer(RangeElements { list, walk }, &mut reply).await?;
-        Ok(reply)
-    })
+pub(crate) async fn lrange(
+    cx: &Cx,
+    args: &Args,
+    found: Option<Snapshot>,
+    reply: &mut ReplyBuf,
+) -> Result<(), CommandError> {
+    let (start, end) = (integer(&args[2])?, integer(&args[3])?);
+    let Some(mut list) = open(cx, found)? else {
+        reply.array(0);
+        return Ok(());
+    };
+    let range = ranks(start, end, list.len());
+    let count = range.end - range.start;
+    reply.array(count as usize);
+    let walk = list.walk(range.start, count, Direction::Forward).await?;
+    long_reply::answer(RangeElements { list, walk }, reply).await
 }
 
 struct RangeElements {
@@ -103,17 +110,19 @@ struct Search {
 }
 
 /// `LPOS key element [RANK rank] [COUNT num-matches] [MAXLEN len]`
-pub fn lpos(cx: Cx, args: Args) -> Pending {
-    Box::pin(async move {
-        let mut reply = cx.reply();
-        let search = parse_search(&args)?;
-        let found = match find_list(&cx, &args[1]).await? {
-            Some(mut list) => positions(&mut list, &args[2], &search).await?,
-            None => Vec::new(),
-        };
-        answer_positions(&mut reply, &found, search.count.is_some());
-        Ok(reply)
-    })
+pub(crate) async fn lpos(
+    cx: &Cx,
+    args: &Args,
+    found: Option<Snapshot>,
+    reply: &mut ReplyBuf,
+) -> Result<(), CommandError> {
+    let search = parse_search(args)?;
+    let found = match open(cx, found)? {
+        Some(mut list) => positions(&mut list, &args[2], &search).await?,
+        None => Vec::new(),
+    };
+    answer_positions(reply, &found, search.count.is_some());
+    Ok(())
 }
 
 fn answer_positions(reply: &mut ReplyBuf, found: &[u64], is_array: bool) {

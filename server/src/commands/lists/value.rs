@@ -3,11 +3,10 @@
 //! Owns that an empty list is a key that does not exist.
 
 use bytes::Bytes;
-use cellar_storage::{KeyLocks, WriteBatch};
+use cellar_storage::{KeyLocks, Snapshot, WriteBatch};
 
 use crate::collections::list::{End, List, ListpackLimit};
 use crate::command::{CommandError, Cx};
-use crate::commands::read::find;
 use crate::config::Threshold;
 use crate::events::EventClass;
 
@@ -21,23 +20,18 @@ pub(super) fn new_list(cx: &Cx) -> List {
     List::new(limit(cx))
 }
 
+/// The list that a key holds.
+pub(super) fn open(cx: &Cx, found: Option<Snapshot>) -> Result<Option<List>, CommandError> {
+    found.map(|found| List::open(found, limit(cx))).transpose()
+}
+
 /// The list of a locked key.
 pub(super) async fn open_locked(
     cx: &Cx,
     locks: &KeyLocks,
     key: &[u8],
 ) -> Result<Option<List>, CommandError> {
-    let found = cx.store.get_locked(locks, cx.db(), key).await?;
-    found.map(|found| List::open(found, limit(cx))).transpose()
-}
-
-/// The list of a key, for a read-only command's only lookup.
-pub(in crate::commands) async fn find_list(
-    cx: &Cx,
-    key: &Bytes,
-) -> Result<Option<List>, CommandError> {
-    let found = find(cx, key).await?;
-    found.map(|found| List::open(found, limit(cx))).transpose()
+    open(cx, cx.store.get_locked(locks, cx.db(), key).await?)
 }
 
 /// Stores a changed list under its key's lock; true: it is empty, and its key is gone.

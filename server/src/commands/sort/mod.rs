@@ -19,6 +19,7 @@ use bytes::Bytes;
 use cellar_storage::{KeyLocks, Snapshot, ValueType, WriteBatch};
 
 use crate::collections::list::List;
+use crate::collections::pace::{Pace, let_go};
 use crate::command::{CommandError, Cx, Pending};
 use crate::commands::lists::value::{limit, tell};
 use crate::commands::read::find;
@@ -59,11 +60,13 @@ async fn answer(cx: &Cx, key: &Bytes, options: Options) -> Result<ReplyBuf, Comm
     };
     let results = results(cx, found, options).await?;
     reply.array(results.len());
+    let mut pace = Pace::default();
     for result in results {
         match result {
             Some(value) => reply.bulk_bytes(value),
             None => reply.null(),
         }
+        pace.step().await;
     }
     Ok(reply)
 }
@@ -107,6 +110,7 @@ async fn store(
     list.put(&cx.store, &mut batch, (cx.db(), destination))
         .await?;
     let outcome = cx.store.commit_locked(locks, batch).await?;
+    let_go(items).await;
     if !is_empty {
         tell(cx, "sortstore", destination);
     } else if outcome.removed > 0 {
@@ -136,8 +140,14 @@ async fn results(
         let weighed = weights::weigh(cx, elements, &options).await?;
         let sorted = order::sort(weighed, &options).await;
         let range = options.limit.range(sorted.len());
-        let kept = sorted.into_iter().skip(range.start).take(range.len());
-        kept.map(|weighed| weighed.element).collect()
+        let (mut kept, mut pace) = (Vec::with_capacity(range.len()), Pace::default());
+        for (rank, weighed) in sorted.into_iter().enumerate() {
+            if range.contains(&rank) {
+                kept.push(weighed.element);
+            }
+            pace.step().await;
+        }
+        kept
     } else {
         elements
     };
