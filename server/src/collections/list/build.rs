@@ -67,7 +67,7 @@ impl ListBuilder {
 
 impl Paged {
     /// A list of these elements, in pages of its own.
-    pub(super) async fn build(items: &[Bytes]) -> Result<Self, StoreError> {
+    pub(super) async fn build(items: impl Iterator<Item = &Bytes>) -> Result<Self, StoreError> {
         let mut builder = PagedBuilder::new();
         for item in items {
             builder.push(item).await?;
