@@ -162,6 +162,19 @@ impl Elements {
             .is_some_and(|timing| timing.earliest_ms <= timing.now_ms)
     }
 
+    /// How many fields are seen: all are gone over where some may be late.
+    pub(crate) async fn count_seen(&mut self) -> Result<u64, CommandError> {
+        if !self.may_be_late() {
+            return Ok(self.len());
+        }
+        let (mut count, mut stream) = (0, Stream::new(Part::Keys));
+        while let Some(pairs) = self.next(&mut stream).await? {
+            count += pairs.len() as u64;
+            self.rest().await;
+        }
+        Ok(count)
+    }
+
     /// Removes fields whose deadline has passed, at most `count_max`; how many. Where these were
     /// all, the earliest deadline is exact from here on.
     pub(crate) async fn remove_late(&mut self, count_max: usize) -> Result<usize, CommandError> {
@@ -429,7 +442,9 @@ mod tests {
         set_now(&mut elements, 9);
         assert_eq!(elements.remove_late(usize::MAX).await.unwrap(), 0);
         set_now(&mut elements, 10);
+        assert_eq!(elements.count_seen().await.unwrap(), 250);
         assert_eq!(elements.remove_late(100).await.unwrap(), 100);
+        assert_eq!(elements.count_seen().await.unwrap(), 250);
         assert_eq!(elements.remove_late(usize::MAX).await.unwrap(), 150);
         assert_eq!(elements.len(), 250);
         assert_eq!(elements.timing.unwrap().earliest_ms, NEVER_MS);

@@ -44,8 +44,7 @@ async fn write(cx: &Cx, found: Snapshot) -> Result<Output, CommandError> {
         }
         ValueType::Hash | ValueType::TimedHash => {
             let mut hash = Hash::load(cx, Some(found))?;
-            hash.elements.remove_late(usize::MAX).await?;
-            let output = Output::of_hash(hash.elements.len());
+            let output = Output::of_hash(hash.elements.count_seen().await?);
             write_elements(cx, output, (hash.elements, Part::Both)).await
         }
         ValueType::SortedSet => write_sorted_set(cx, found).await,

@@ -190,8 +190,7 @@ pub(crate) async fn hgetall(
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
     let mut hash = Hash::load(cx, found)?;
-    hash.elements.remove_late(usize::MAX).await?;
-    reply.map(hash.elements.len() as usize);
+    reply.map(hash.elements.count_seen().await? as usize);
     answer_all(hash, Part::Both, reply).await
 }
 
@@ -203,8 +202,7 @@ pub(crate) async fn hkeys(
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
     let mut hash = Hash::load(cx, found)?;
-    hash.elements.remove_late(usize::MAX).await?;
-    reply.array(hash.elements.len() as usize);
+    reply.array(hash.elements.count_seen().await? as usize);
     answer_all(hash, Part::Keys, reply).await
 }
 
@@ -216,8 +214,7 @@ pub(crate) async fn hvals(
     reply: &mut ReplyBuf,
 ) -> Result<(), CommandError> {
     let mut hash = Hash::load(cx, found)?;
-    hash.elements.remove_late(usize::MAX).await?;
-    reply.array(hash.elements.len() as usize);
+    reply.array(hash.elements.count_seen().await? as usize);
     answer_all(hash, Part::Values, reply).await
 }
 
