@@ -125,6 +125,12 @@ impl<'a> Read<'a> {
     }
 
     async fn wait(&self, cx: &Cx, timeout_ms: u64) -> Result<ReplyBuf, CommandError> {
+        if cx.session.is_inner() {
+            let name = String::from_utf8_lossy(&self.args[0]).to_ascii_lowercase();
+            return Err(CommandError::other(format!(
+                "ERR {name} command is not allowed with BLOCK option from scripts"
+            )));
+        }
         let is_group = self.options.reader.is_some();
         let wish = Wish {
             keys: self.keys(),
