@@ -29,7 +29,7 @@ BUILD = ROOT / "target" / "plants" / "build"
 BUILT = ROOT / "target" / "plants" / "built"
 # Seconds that a run may take, many times what one does: a plant that makes a task loop for ever is
 # found too.
-PATIENCE_S = 120
+PATIENCE_S = 300
 # Characters of a violation that the table shows.
 SHOWN = 110
 
@@ -136,12 +136,13 @@ def search(executable, seeds):
             if found:
                 return found.groups()
             runs += line.startswith("SEED=")
+        code = process.wait()
+        return (str(runs + 1), f"the run breaks off with {code}") if code else None
     except queue.Empty:
         return str(runs + 1), f"the run does not end within {PATIENCE_S} s"
     finally:
         process.kill()
         process.wait()
-    return None
 
 
 def report(plant, error, executable, seeds):
