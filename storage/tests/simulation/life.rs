@@ -28,6 +28,8 @@ const LOOKS_MAX: u64 = 500;
 const LOOKS_OF_PATIENCE_MAX: u64 = 4_000;
 /// Steps at most between a closing in order and the end of the power.
 const STEPS_AFTER_CLOSE: [u64; 3] = [1, 20, 200];
+/// And at most where it is waited for that the cleaner has written something.
+const STEPS_KEEN: u64 = 400;
 /// After this much idle time everything expired is removed and everything swept.
 const QUIET_US: u64 = 8_000_000;
 /// The same where the upkeep may still wait for a device that does not answer.
@@ -258,7 +260,12 @@ impl World {
         let is_keen = self.random.flip();
         let before = Stage::Wrote.bytes(opened);
         let bound = STEPS_AFTER_CLOSE[self.random.below(3) as usize];
-        for _ in 0..self.random.below(bound) {
+        let steps = if is_keen {
+            STEPS_KEEN
+        } else {
+            self.random.below(bound)
+        };
+        for _ in 0..steps {
             drive(&mut opened.executor, scene, (pending::<()>(), 1))?;
             if is_keen && Stage::Wrote.bytes(opened) > before {
                 break;

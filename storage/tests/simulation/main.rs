@@ -94,8 +94,8 @@ use tally::Tally;
 use tracing::subscriber::with_default;
 use world::World;
 
-/// Cycles of the test command: two thirds of a minute of one core in the test profile.
-const CYCLES: u64 = 1_700;
+/// Cycles of the test command: half a minute of one core in the test profile.
+const CYCLES: u64 = 1_000;
 /// Runs side by side, at most.
 const THREADS_MAX: usize = 4;
 
