@@ -181,10 +181,15 @@ pub(crate) fn tell_flushed(cx: &Cx) {
     cx.shared.tracking.tell_flushed(&mut cx.delivery());
 }
 
+/// Microseconds that a change waits for the command that made it to tell it, in its order and
+/// behind its reply: far longer than a commit, far shorter than anybody minds.
+const COMMAND_TELLS_WITHIN_US: u64 = 1000;
+
 /// Tells what changed outside of commands, for ever.
 pub(crate) async fn serve(shared: Arc<crate::shared::Shared>, worker: usize) {
     loop {
         shared.tracking.wait_changes().await;
+        shared.clock.sleep(COMMAND_TELLS_WITHIN_US).await;
         let mut delivery = shared.delivery(Some(worker));
         shared.tracking.tell_changes(&mut delivery);
     }

@@ -34,13 +34,12 @@ DETAIL_BYTES_SHOWN = 300
 
 @dataclasses.dataclass(frozen=True)
 class Suite:
-    """What a package's tests need. `port`: the one that they have written into them, 0 for any."""
+    """What a package's tests need. `port`: the one that they have written into them."""
 
     package: str
     requires: tuple
     tests: tuple
-    port: int = 0
-    environment: tuple = ()
+    port: int
 
 
 # Without what needs a cluster, sentinels, TLS or modules.
@@ -61,8 +60,9 @@ REDIS_PY_REQUIRES = (
 
 
 def redis_py(protocol):
+    # a few tests connect to the default port whatever they are told
     words = ("--protocol", str(protocol), "--redis-url", "redis://localhost:{port}/0")
-    return Suite("redis==8.1.0", REDIS_PY_REQUIRES, (*words, *REDIS_PY))
+    return Suite("redis==8.1.0", REDIS_PY_REQUIRES, (*words, *REDIS_PY), port=6379)
 
 
 SUITES = {
@@ -137,25 +137,31 @@ def run(options, name, suite):
     python = environment(name, suite)
     root = unpack(suite, python)
     with tempfile.TemporaryDirectory(prefix="clients-") as directory:
-        port = suite.port or process.free_port()
         if options.redis:
-            server = Stock(options.redis, directory, port)
+            server = Stock(options.redis, directory, suite.port)
         else:
             words = ("--devices", "store.cellar 2gb")
-            server = process.Server(options.server, directory, words, port)
+            server = process.Server(options.server, directory, words, suite.port)
         server.start()
         server.wait_ready()
         report = os.path.join(directory, "report.xml")
         command = [
             python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short",
             "--timeout", str(TEST_S_MAX), f"--junit-xml={report}",
-            *(word.format(port=port) for word in suite.tests),
+            *(word.format(port=suite.port) for word in suite.tests),
         ]  # fmt: skip
         log = os.path.join(DIRECTORY, f"{name}.log")
         try:
+            # tests start the programs that their package installs
+            path = os.path.dirname(python) + os.pathsep + os.environ["PATH"]
             with open(log, "w") as file:
                 subprocess.run(
-                    command, cwd=root, stdout=file, stderr=subprocess.STDOUT, timeout=SUITE_S_MAX
+                    command,
+                    cwd=root,
+                    env={**os.environ, "PATH": path},
+                    stdout=file,
+                    stderr=subprocess.STDOUT,
+                    timeout=SUITE_S_MAX,
                 )
             found = outcomes(report)
         finally:

@@ -56,8 +56,8 @@ LONGEST = ("scripting", "type/list", "type/zset", "type/set", "hyperloglog", "bi
 # The harness talks to its own processes on one of so many ports below its base port, and wants the
 # ports 10,000 above them free as well.
 PORTS = 32
-FIRST_PORT = 20_000
-LAST_PORT = 50_000
+FIRST_PORT = 11_000
+LAST_PORT = 22_000
 
 
 class Stock(process.Server):
