@@ -88,7 +88,8 @@ def start(options, directory):
     if options.redis:
         server = Stock(options.redis, directory, port)
     else:
-        words = ("--devices", "store.cellar 1gb")
+        # The tests lean on one thread: what one client has sent is done before what another sends.
+        words = ("--devices", "store.cellar 1gb", "--workers", "1")
         server = process.Server(options.server, directory, words, port)
     server.start()
     server.wait_ready()
