@@ -97,7 +97,7 @@ fn stored_numbers_are_the_codes() {
         .map(|kind| row(kind.code(), &format!("{kind:?}")))
         .into();
     assert_eq!(documented("Kinds"), coded);
-    let types = (0..6).map(|code| row(code, &format!("{:?}", ValueType::decode(code).unwrap())));
+    let types = (0..7).map(|code| row(code, &format!("{:?}", ValueType::decode(code).unwrap())));
     assert_eq!(documented("Value types"), types.collect::<Vec<_>>());
     let encodings =
         (0..10).map(|code| row(code, &format!("{:?}", Encoding::decode(code).unwrap())));
