@@ -3,13 +3,10 @@
 //! Owns their templates and pools. Encodings are left out: Redis 7.0 calls every list a quicklist.
 //! Elements are long enough, now and then, for lists of several pages.
 
+use super::differ;
 use super::random::Random;
-use super::redis::Redis;
 use super::requests::{Request, Strictness};
-use super::socket::Cellar;
-use super::{compare, report, reset, seed};
-
-type Pool = &'static [&'static [u8]];
+use super::templates::{Pool, fill};
 
 /// Sequences of this test, each from an empty keyspace.
 const SEQUENCES: usize = 120;
@@ -123,29 +120,15 @@ const MUTATED_ONE_IN: usize = 25;
 
 #[test]
 fn lists_answer_as_redis_does() {
-    let Some(redis) = Redis::start() else {
-        report("skipped: no redis-server 7 on the PATH");
-        return;
-    };
-    let cellar = Cellar::start();
-    let seed = seed();
-    report(&format!("lists: SEED={seed}"));
-    let mut clients = [redis.connect(), cellar.connect()];
-    let mut random = Random::new(seed);
-    for index in 0..SEQUENCES {
-        let protocol = if index % 2 == 0 { "2" } else { "3" };
-        let mut sequence: Vec<Request> = (0..REQUESTS).map(|_| request(&mut random)).collect();
-        sequence.extend(questions());
-        for client in &mut clients {
-            reset(client, protocol).expect("the server answers");
-        }
-        compare(&mut clients, &sequence, index);
-    }
+    differ("lists", SEQUENCES, |random| {
+        let requests = (0..REQUESTS).map(|_| request(random));
+        requests.chain(questions()).collect()
+    });
 }
 
 fn request(random: &mut Random) -> Request {
     let template = *random.pick(TEMPLATES);
-    let mut arguments = fill(template, random);
+    let mut arguments = fill(template, random, value);
     // a time limit of another request's argument might be long
     let is_mutable = !template.starts_with('B');
     if is_mutable && random.one_in(MUTATED_ONE_IN) {
@@ -177,41 +160,16 @@ fn questions() -> impl Iterator<Item = Request> {
     })
 }
 
-fn fill(template: &str, random: &mut Random) -> Vec<Vec<u8>> {
-    let mut arguments = Vec::new();
-    let words = |text: &str| -> Vec<Vec<u8>> {
-        let words = text.split_whitespace();
-        words.map(|word| word.as_bytes().to_vec()).collect()
+fn value(slot: &str, random: &mut Random) -> Option<Vec<u8>> {
+    let pool = match slot {
+        "K" => KEYS,
+        "I" => INDEXES,
+        "C" => COUNTS,
+        "T" => TIMEOUTS,
+        "E" => return Some(element(random)),
+        _ => return None,
     };
-    let mut rest = template;
-    while !rest.is_empty() {
-        if let Some(choice) = rest.strip_prefix('{') {
-            let (choices, behind) = choice.split_once('}').expect("a choice is closed");
-            let choices: Vec<&str> = choices.split('|').collect();
-            let chosen = random.pick(&choices);
-            arguments.extend(words(chosen));
-            rest = behind.trim_start();
-            continue;
-        }
-        let (slot, behind) = rest.split_once(' ').unwrap_or((rest, ""));
-        rest = behind;
-        let pool = match slot {
-            "K" => KEYS,
-            "I" => INDEXES,
-            "C" => COUNTS,
-            "T" => TIMEOUTS,
-            "E" => {
-                arguments.push(element(random));
-                continue;
-            }
-            _ => {
-                arguments.extend(words(slot));
-                continue;
-            }
-        };
-        arguments.push(random.pick(pool).to_vec());
-    }
-    arguments
+    Some(random.pick(pool).to_vec())
 }
 
 fn element(random: &mut Random) -> Vec<u8> {

@@ -45,44 +45,37 @@ const TIME_TOLERANCE_MS: i64 = 20_000;
 
 #[test]
 fn answers_as_redis_does() {
-    let Some(redis) = Redis::start() else {
-        report("skipped: no redis-server 7 on the PATH");
-        return;
-    };
-    let cellar = Cellar::start();
-    let seed = seed();
-    report(&format!("SEED={seed}"));
-    let mut clients = [redis.connect(), cellar.connect()];
-    let mut random = Random::new(seed);
-    for index in 0..SEQUENCES {
-        let protocol = if index % 2 == 0 { "2" } else { "3" };
-        let mut sequence = sequence(&mut random, REQUESTS);
+    differ("all", SEQUENCES, |random| {
+        let mut sequence = sequence(random, REQUESTS);
         sequence.extend(questions());
         sequence.extend(sorted_sets::questions());
-        for client in &mut clients {
-            reset(client, protocol).expect("the server answers");
-        }
-        compare(&mut clients, &sequence, index);
-    }
+        sequence
+    });
 }
 
 /// Streams by themselves: their ids rise, so that few requests among many others do little.
 #[test]
 fn streams_answer_as_redis_does() {
+    differ("streams", SEQUENCES, |random| {
+        let requests = (0..REQUESTS).map(|_| streams::request(random));
+        requests.chain(streams::questions()).collect()
+    });
+}
+
+/// Sends so many random sequences to both servers, each into an empty keyspace.
+fn differ(name: &str, count: usize, mut sequence: impl FnMut(&mut Random) -> Vec<Request>) {
     let Some(redis) = Redis::start() else {
         report("skipped: no redis-server 7 on the PATH");
         return;
     };
     let cellar = Cellar::start();
     let seed = seed();
-    report(&format!("SEED={seed}"));
+    report(&format!("{name}: SEED={seed}"));
     let mut clients = [redis.connect(), cellar.connect()];
     let mut random = Random::new(seed);
-    for index in 0..SEQUENCES {
+    for index in 0..count {
         let protocol = if index % 2 == 0 { "2" } else { "3" };
-        let requests = (0..REQUESTS).map(|_| streams::request(&mut random));
-        let mut sequence: Vec<Request> = requests.collect();
-        sequence.extend(streams::questions());
+        let sequence = sequence(&mut random);
         for client in &mut clients {
             reset(client, protocol).expect("the server answers");
         }

@@ -6,7 +6,7 @@
 
 use super::random::Random;
 use super::requests::{Request, Strictness};
-use super::templates::{Pool, fill};
+use super::templates::{Pool, drawn, fill};
 
 const KEYS: Pool = &[b"z:1", b"z:2", b"z:3", b"a"];
 /// Sets whose elements all have the score 0.
@@ -149,7 +149,7 @@ pub(crate) fn request(random: &mut Random) -> Request {
         (EXACT, Strictness::Exact)
     };
     let template = *random.pick(templates);
-    let mut arguments = fill(template, random, pool);
+    let mut arguments = fill(template, random, drawn(pool));
     // a flat set must stay one, a random choice one of everything, and ranks have a new argument
     let fixed = ["ZRANDMEMBER", "ZRANK", "ZREVRANK"];
     let is_mutable =

@@ -7,7 +7,7 @@
 
 use super::random::Random;
 use super::requests::{Request, Strictness};
-use super::templates::{Pool, fill};
+use super::templates::{Pool, drawn, fill};
 
 const KEYS: Pool = &[b"st:1", b"st:2", b"st:2", b"a"];
 const GROUPS: Pool = &[b"g", b"g", b"h", b"gg"];
@@ -166,7 +166,7 @@ pub(crate) fn request(random: &mut Random) -> Request {
     };
     let template = *random.pick(templates);
     Request {
-        arguments: fill(template, random, pool),
+        arguments: fill(template, random, drawn(pool)),
         strictness,
     }
 }

@@ -1,17 +1,24 @@
 //! Requests from templates: words, slots that are filled from pools, and choices.
 //!
-//! Owns the notation: `{a|b}` is one of these texts; a word for which there is a pool is one of its
-//! values; any other word stands as it is.
+//! Owns the notation: `{a|b}` is one of these texts; a word for which there are values is one of
+//! them; any other word stands as it is.
 
 use super::random::Random;
 
 pub(crate) type Pool = &'static [&'static [u8]];
 
-/// The arguments that a template stands for.
+/// Values drawn from the pool of a slot.
+pub(crate) fn drawn(
+    pool: impl Fn(&str) -> Option<Pool>,
+) -> impl Fn(&str, &mut Random) -> Option<Vec<u8>> {
+    move |slot, random| pool(slot).map(|pool| random.pick(pool).to_vec())
+}
+
+/// The arguments that a template stands for; `value` draws one for a slot.
 pub(crate) fn fill(
     template: &str,
     random: &mut Random,
-    pool: impl Fn(&str) -> Option<Pool>,
+    value: impl Fn(&str, &mut Random) -> Option<Vec<u8>>,
 ) -> Vec<Vec<u8>> {
     let mut arguments = Vec::new();
     let words = |text: &str| -> Vec<Vec<u8>> {
@@ -29,8 +36,8 @@ pub(crate) fn fill(
         }
         let (slot, behind) = rest.split_once(' ').unwrap_or((rest, ""));
         rest = behind;
-        match pool(slot) {
-            Some(pool) => arguments.push(random.pick(pool).to_vec()),
+        match value(slot, random) {
+            Some(value) => arguments.push(value),
             None => arguments.extend(words(slot)),
         }
     }
