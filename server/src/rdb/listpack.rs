@@ -16,29 +16,21 @@
 //!
 //! Owns reading them. The lengths behind elements are passed over, not believed.
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 
 use super::BadFormat;
+use super::blob::Blob;
 use super::input::text_of;
 
 /// Bytes before the first element.
 const HEADER_BYTES: usize = 6;
 
-const END: u8 = 0xff;
-
 /// The elements that are left of a listpack.
-pub(super) struct Listpack(Bytes);
+pub(super) struct Listpack(Blob);
 
 impl Listpack {
-    pub(super) fn open(mut blob: Bytes) -> Result<Self, BadFormat> {
-        let bytes = blob.first_chunk().copied().map(u32::from_le_bytes);
-        let is_whole = bytes == u32::try_from(blob.len()).ok();
-        if !is_whole || blob.len() <= HEADER_BYTES || blob.last() != Some(&END) {
-            return Err(BadFormat);
-        }
-        blob.truncate(blob.len() - 1);
-        blob.advance(HEADER_BYTES);
-        Ok(Self(blob))
+    pub(super) fn open(blob: Bytes) -> Result<Self, BadFormat> {
+        Blob::open(blob, HEADER_BYTES).map(Self)
     }
 
     /// The next element; nothing in the end.
@@ -50,20 +42,17 @@ impl Listpack {
         let element = self.element()?;
         let bytes = before - self.0.len();
         let behind = length_bytes(bytes);
-        if self.0.len() < behind {
-            return Err(BadFormat);
-        }
-        self.0.advance(behind);
+        self.0.string(behind as u64)?;
         Ok(Some(element))
     }
 
     fn element(&mut self) -> Result<Bytes, BadFormat> {
-        let first = self.fixed::<1>()?[0];
+        let first = self.0.fixed::<1>()?[0];
         let number = match first {
             0..0x80 => i64::from(first),
-            0x80..0xc0 => return self.string(u64::from(first & 0x3f)),
+            0x80..0xc0 => return self.0.string(u64::from(first & 0x3f)),
             0xc0..0xe0 => {
-                let number = i64::from(first & 0x1f) << 8 | i64::from(self.fixed::<1>()?[0]);
+                let number = i64::from(first & 0x1f) << 8 | i64::from(self.0.fixed::<1>()?[0]);
                 if number < 1 << 12 {
                     number
                 } else {
@@ -71,37 +60,23 @@ impl Listpack {
                 }
             }
             0xe0..0xf0 => {
-                let low = u64::from(self.fixed::<1>()?[0]);
-                return self.string(u64::from(first & 0x0f) << 8 | low);
+                let low = u64::from(self.0.fixed::<1>()?[0]);
+                return self.0.string(u64::from(first & 0x0f) << 8 | low);
             }
             0xf0 => {
-                let length = u32::from_le_bytes(self.fixed()?);
-                return self.string(length.into());
+                let length = u32::from_le_bytes(self.0.fixed()?);
+                return self.0.string(length.into());
             }
-            0xf1 => i16::from_le_bytes(self.fixed()?).into(),
+            0xf1 => i16::from_le_bytes(self.0.fixed()?).into(),
             0xf2 => {
-                let [a, b, c] = self.fixed()?;
+                let [a, b, c] = self.0.fixed()?;
                 i64::from(i32::from_le_bytes([0, a, b, c]) >> 8)
             }
-            0xf3 => i32::from_le_bytes(self.fixed()?).into(),
-            0xf4 => i64::from_le_bytes(self.fixed()?),
+            0xf3 => i32::from_le_bytes(self.0.fixed()?).into(),
+            0xf4 => i64::from_le_bytes(self.0.fixed()?),
             0xf5.. => return Err(BadFormat),
         };
         Ok(text_of(number))
-    }
-
-    fn string(&mut self, bytes: u64) -> Result<Bytes, BadFormat> {
-        let bytes = usize::try_from(bytes).map_err(|_| BadFormat)?;
-        if bytes > self.0.len() {
-            return Err(BadFormat);
-        }
-        Ok(self.0.split_to(bytes))
-    }
-
-    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], BadFormat> {
-        let bytes = *self.0.first_chunk().ok_or(BadFormat)?;
-        self.0.advance(N);
-        Ok(bytes)
     }
 }
 

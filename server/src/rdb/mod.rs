@@ -13,6 +13,7 @@
 //! [`BadFormat`], and holds no more than the payload and, for a moment, one unpacked blob of it.
 //! What is unpacked is bounded by what the caller allows. Must never know the store.
 
+mod blob;
 mod footer;
 mod input;
 mod items;

@@ -16,9 +16,10 @@
 //!
 //! Owns reading them. The lengths before elements are passed over, not believed.
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 
 use super::BadFormat;
+use super::blob::{Blob, END};
 use super::input::text_of;
 
 /// Bytes before the first element.
@@ -26,21 +27,12 @@ const HEADER_BYTES: usize = 10;
 
 /// The length of the element before, where it takes four more bytes.
 const LONG_LENGTH: u8 = 0xfe;
-const END: u8 = 0xff;
-
 /// The elements that are left of a ziplist.
-pub(super) struct Ziplist(Bytes);
+pub(super) struct Ziplist(Blob);
 
 impl Ziplist {
-    pub(super) fn open(mut blob: Bytes) -> Result<Self, BadFormat> {
-        let bytes = blob.first_chunk().copied().map(u32::from_le_bytes);
-        let is_whole = bytes == u32::try_from(blob.len()).ok();
-        if !is_whole || blob.len() <= HEADER_BYTES || blob.last() != Some(&END) {
-            return Err(BadFormat);
-        }
-        blob.truncate(blob.len() - 1);
-        blob.advance(HEADER_BYTES);
-        Ok(Self(blob))
+    pub(super) fn open(blob: Bytes) -> Result<Self, BadFormat> {
+        Blob::open(blob, HEADER_BYTES).map(Self)
     }
 
     /// The next element; nothing in the end.
@@ -48,47 +40,33 @@ impl Ziplist {
         if self.0.is_empty() {
             return Ok(None);
         }
-        match self.fixed::<1>()?[0] {
+        match self.0.fixed::<1>()?[0] {
             END => return Err(BadFormat),
-            LONG_LENGTH => drop(self.fixed::<4>()?),
+            LONG_LENGTH => drop(self.0.fixed::<4>()?),
             _ => {}
         }
-        let first = self.fixed::<1>()?[0];
+        let first = self.0.fixed::<1>()?[0];
         let number = match first {
-            0..0x40 => return self.string(u64::from(first)).map(Some),
+            0..0x40 => return self.0.string(u64::from(first)).map(Some),
             0x40..0x80 => {
-                let low = u64::from(self.fixed::<1>()?[0]);
-                return self.string(u64::from(first & 0x3f) << 8 | low).map(Some);
+                let low = u64::from(self.0.fixed::<1>()?[0]);
+                return self.0.string(u64::from(first & 0x3f) << 8 | low).map(Some);
             }
             0x80..0xc0 => {
-                let length = u32::from_be_bytes(self.fixed()?);
-                return self.string(length.into()).map(Some);
+                let length = u32::from_be_bytes(self.0.fixed()?);
+                return self.0.string(length.into()).map(Some);
             }
-            0xc0 => i16::from_le_bytes(self.fixed()?).into(),
-            0xd0 => i32::from_le_bytes(self.fixed()?).into(),
-            0xe0 => i64::from_le_bytes(self.fixed()?),
+            0xc0 => i16::from_le_bytes(self.0.fixed()?).into(),
+            0xd0 => i32::from_le_bytes(self.0.fixed()?).into(),
+            0xe0 => i64::from_le_bytes(self.0.fixed()?),
             0xf0 => {
-                let [a, b, c] = self.fixed()?;
+                let [a, b, c] = self.0.fixed()?;
                 i64::from(i32::from_le_bytes([0, a, b, c]) >> 8)
             }
-            0xfe => i8::from_le_bytes(self.fixed()?).into(),
+            0xfe => i8::from_le_bytes(self.0.fixed()?).into(),
             0xf1..=0xfd => i64::from(first & 0x0f) - 1,
             0xc1..0xd0 | 0xd1..0xe0 | 0xe1..0xf0 | 0xff => return Err(BadFormat),
         };
         Ok(Some(text_of(number)))
-    }
-
-    fn string(&mut self, bytes: u64) -> Result<Bytes, BadFormat> {
-        let bytes = usize::try_from(bytes).map_err(|_| BadFormat)?;
-        if bytes > self.0.len() {
-            return Err(BadFormat);
-        }
-        Ok(self.0.split_to(bytes))
-    }
-
-    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], BadFormat> {
-        let bytes = *self.0.first_chunk().ok_or(BadFormat)?;
-        self.0.advance(N);
-        Ok(bytes)
     }
 }
