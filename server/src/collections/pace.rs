@@ -22,6 +22,13 @@ impl Pace {
     }
 }
 
+/// Lets others run after every `count` elements, behind element number `index`.
+pub(crate) async fn every(count: usize, index: usize) {
+    if index % count == count - 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Drops many values. A million at once would take tens of milliseconds: each has a count to be
 /// lowered, and some the last reference to a page.
 pub(crate) async fn let_go<T>(values: impl IntoIterator<Item = T>) {

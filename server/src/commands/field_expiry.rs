@@ -77,6 +77,21 @@ pub(super) struct Done {
     pub(super) is_removed: bool,
 }
 
+impl Done {
+    /// Tells it, and that the hash is gone with its last field if it is.
+    pub(super) fn tell(self, cx: &Cx, key: &[u8], is_gone: bool) {
+        if self.is_updated {
+            cx.notify(EventClass::Hash, "hexpire", cx.db(), key);
+        }
+        if self.is_removed {
+            cx.notify(EventClass::Hash, "hdel", cx.db(), key);
+        }
+        if is_gone {
+            cx.notify_gone(key);
+        }
+    }
+}
+
 /// Gives a field that is there a deadline, or removes it where that has passed.
 pub(super) async fn limit(
     hash: &mut Hash,
@@ -106,15 +121,7 @@ pub(super) async fn save(
     }
     let is_gone = hash.elements.is_empty();
     commit(cx, args, locks, hash).await?;
-    if done.is_updated {
-        cx.notify(EventClass::Hash, "hexpire", cx.db(), &args[1]);
-    }
-    if done.is_removed {
-        cx.notify(EventClass::Hash, "hdel", cx.db(), &args[1]);
-    }
-    if is_gone {
-        cx.notify_gone(&args[1]);
-    }
+    done.tell(cx, &args[1], is_gone);
     Ok(())
 }
 

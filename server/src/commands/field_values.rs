@@ -207,15 +207,7 @@ pub(crate) async fn hsetex(
     let is_gone = hash.elements.is_empty();
     commit(cx, args, at.locks, hash).await?;
     cx.notify_write(EventClass::Hash, "hset", &args[1], is_new);
-    if done.is_updated {
-        cx.notify(EventClass::Hash, "hexpire", cx.db(), &args[1]);
-    }
-    if done.is_removed {
-        cx.notify(EventClass::Hash, "hdel", cx.db(), &args[1]);
-    }
-    if is_gone {
-        cx.notify_gone(&args[1]);
-    }
+    done.tell(cx, &args[1], is_gone);
     reply.integer(1);
     Ok(())
 }

@@ -8,6 +8,7 @@ use cellar_storage::{Snapshot, StoreError};
 
 use super::End;
 use crate::collections::Malformed;
+use crate::collections::pace;
 use crate::collections::pages::Pages;
 use crate::collections::tree::{Builder, Order, Tree};
 use crate::command::CommandError;
@@ -91,7 +92,5 @@ impl Paged {
 
 /// Lets others run once in a number of changes.
 async fn give_way(index: usize) {
-    if index % CHANGES_PER_SLICE == CHANGES_PER_SLICE - 1 {
-        tokio::task::yield_now().await;
-    }
+    pace::every(CHANGES_PER_SLICE, index).await;
 }

@@ -21,6 +21,7 @@ use cellar_storage::{KeyLocks, Snapshot, WriteBatch};
 
 use super::access::Locked;
 
+use crate::collections::pace;
 use crate::collections::sorted_set::{Element, ListpackLimits, SortedSet};
 use crate::command::{CommandError, Cx};
 use crate::config::Threshold;
@@ -163,9 +164,7 @@ pub(super) async fn answer_elements(reply: &mut ReplyBuf, elements: &[Element], 
 
 /// Lets others run after every so many elements.
 pub(crate) async fn let_others_run(index: usize) {
-    if index % ELEMENTS_PER_PORTION == ELEMENTS_PER_PORTION - 1 {
-        tokio::task::yield_now().await;
-    }
+    pace::every(ELEMENTS_PER_PORTION, index).await;
 }
 
 /// One element of such an array: RESP3 has pairs where there are scores.

@@ -2,9 +2,8 @@
 //!
 //! Owns nothing beyond its arguments.
 
-use super::arguments::strict_id;
+use super::arguments::strict_ids;
 use super::{let_others_run, open, save};
-use crate::collections::stream::EntryId;
 use crate::command::{CommandError, Cx};
 use crate::commands::access::Locked;
 use crate::resp::{Args, ReplyBuf};
@@ -24,8 +23,7 @@ pub(crate) async fn xack(
         reply.integer(0);
         return Ok(());
     };
-    let ids = args[3..].iter().map(|text| strict_id(text, 0));
-    let ids: Vec<EntryId> = ids.collect::<Result<_, _>>()?;
+    let ids = strict_ids(&args[3..])?;
     let mut acknowledged = 0;
     for (index, id) in ids.into_iter().enumerate() {
         acknowledged += i64::from(stream.acknowledge(&group, id).await?);

@@ -2,6 +2,8 @@
 //!
 //! Owns their spellings.
 
+use bytes::Bytes;
+
 use crate::collections::stream::EntryId;
 use crate::command::CommandError;
 use crate::number::parse_cursor;
@@ -38,6 +40,11 @@ pub(super) fn strict_id(text: &[u8], seq: u64) -> Result<EntryId, CommandError> 
         NewId::Exactly(id) => Ok(id),
         NewId::Any | NewId::At(_) => Err(invalid()),
     }
+}
+
+/// Ids that are all written out or end in their milliseconds.
+pub(super) fn strict_ids(texts: &[Bytes]) -> Result<Vec<EntryId>, CommandError> {
+    texts.iter().map(|text| strict_id(text, 0)).collect()
 }
 
 /// Like [`strict_id`], or `-` or `+` for the ends of all ids.

@@ -2,7 +2,7 @@
 //!
 //! Owns their arguments.
 
-use super::arguments::strict_id;
+use super::arguments::{strict_id, strict_ids};
 use super::{let_others_run, open, save, tell};
 use crate::collections::stream::EntryId;
 use crate::command::{CommandError, Cx};
@@ -21,8 +21,7 @@ pub(crate) async fn xdel(
         reply.integer(0);
         return Ok(());
     };
-    let ids = args[2..].iter().map(|text| strict_id(text, 0));
-    let ids: Vec<EntryId> = ids.collect::<Result<_, _>>()?;
+    let ids = strict_ids(&args[2..])?;
     let mut removed = 0;
     for (index, id) in ids.into_iter().enumerate() {
         removed += i64::from(stream.remove(id).await?);

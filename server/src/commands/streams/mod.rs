@@ -35,6 +35,7 @@ use std::io::Write;
 use bytes::Bytes;
 use cellar_storage::{KeyLocks, Snapshot, WriteBatch};
 
+use crate::collections::pace;
 use crate::collections::stream::{Consumer, Entry, EntryId, Group, NodeLimits, Stream};
 use crate::command::{CommandError, Cx};
 use crate::config::Threshold;
@@ -82,9 +83,7 @@ fn node_limits(cx: &Cx) -> NodeLimits {
 
 /// Lets others run after every so many ids.
 async fn let_others_run(index: usize) {
-    if index % IDS_PER_TURN == IDS_PER_TURN - 1 {
-        tokio::task::yield_now().await;
-    }
+    pace::every(IDS_PER_TURN, index).await;
 }
 
 /// Answers an id.
