@@ -83,13 +83,6 @@ SUITES = {
 }
 
 
-class Stock(process.Server):
-    """A redis-server on a port."""
-
-    def __init__(self, binary, directory, port):
-        super().__init__(binary, directory, ("--save", ""), port)
-
-
 def listed(name):
     """The tests that are expected to differ; a line that is none is an error that names it."""
     found = set()
@@ -138,7 +131,7 @@ def run(options, name, suite):
     root = unpack(suite, python)
     with tempfile.TemporaryDirectory(prefix="clients-") as directory:
         if options.redis:
-            server = Stock(options.redis, directory, suite.port)
+            server = process.Stock(options.redis, directory, suite.port)
         else:
             words = ("--devices", "store.cellar 2gb")
             server = process.Server(options.server, directory, words, suite.port)

@@ -60,17 +60,6 @@ FIRST_PORT = 11_000
 LAST_PORT = 22_000
 
 
-class Stock(process.Server):
-    """A redis-server, started as the suite expects to find one."""
-
-    def __init__(self, binary, directory, port):
-        super().__init__(binary, directory, (), port)
-        self._command = [
-            binary, "--dir", directory, "--port", str(port), "--unixsocket", self.socket_path,
-            "--save", "", "--enable-debug-command", "yes",
-        ]  # fmt: skip
-
-
 def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--server", default="target/release/cellar", help="the binary under test")
@@ -86,7 +75,7 @@ def parse():
 def start(options, directory):
     port = process.free_port()
     if options.redis:
-        server = Stock(options.redis, directory, port)
+        server = process.Stock(options.redis, directory, port)
     else:
         # The tests lean on one thread: what one client has sent is done before what another sends.
         words = ("--devices", "store.cellar 1gb", "--workers", "1")

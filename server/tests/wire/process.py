@@ -112,3 +112,14 @@ class Server:
             lines = log.read().decode(errors="replace").splitlines()
         tail = "\n".join(f"    {line}" for line in lines[-LOG_LINES_SHOWN:])
         return f"server {what}; the end of its log:\n{tail}"
+
+
+class Stock(Server):
+    """A stock redis-server, named by a path or found on PATH, in Cellar's place."""
+
+    def __init__(self, binary, directory, port):
+        super().__init__(binary, directory, (), port)
+        self._command = [
+            binary, "--dir", directory, "--port", str(port), "--unixsocket", self.socket_path,
+            "--save", "", "--enable-debug-command", "yes",
+        ]  # fmt: skip
